@@ -1,0 +1,157 @@
+//! One variant a cause, each carrying the values that caused it.
+
+/// Everything that can go wrong. An infeasible or undecided problem is a [`Verdict`](crate::certificate::Verdict), not an error.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A number that must be finite is not.
+    #[error("{what} is {value}; expected a finite number")]
+    NotFinite {
+        /// The quantity.
+        what: String,
+        /// Its value.
+        value: f64,
+    },
+    /// A vector has the wrong number of entries.
+    #[error("{what} has {found} entries; expected {expected}")]
+    Dimension {
+        /// The vector.
+        what: String,
+        /// Entries it has.
+        found: usize,
+        /// Entries it should have.
+        expected: usize,
+    },
+    /// A number lies outside its range.
+    #[error("{what} is {value}; expected {expected}")]
+    OutOfRange {
+        /// The quantity.
+        what: String,
+        /// Its value.
+        value: f64,
+        /// The range, in words.
+        expected: String,
+    },
+    /// A convex set has no points.
+    #[error("{what} is empty: no point satisfies all of it; loosen a bound")]
+    EmptySet {
+        /// The set.
+        what: &'static str,
+    },
+    /// A projection gave NaN or infinity.
+    #[error(
+        "the projection onto the target set gave {value} in entry {entry}; a projection must return the nearest point of the set"
+    )]
+    Projection {
+        /// Entry of the projected vector.
+        entry: usize,
+        /// What stands there.
+        value: f64,
+    },
+    /// A measure is named that the world does not have.
+    #[error("measure \"{name}\" is not one of {}", known.join(", "))]
+    UnknownMeasure {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// Transition probabilities do not add up to 1.
+    #[error("the probabilities of state {state}, action {action} add up to {sum}; expected 1")]
+    Probabilities {
+        /// State index.
+        state: usize,
+        /// Action index.
+        action: usize,
+        /// Their sum.
+        sum: f64,
+    },
+    /// A state, action or outcome index is too large.
+    #[error("{what} {index} does not exist; there are {count}")]
+    Index {
+        /// What is counted.
+        what: &'static str,
+        /// The index found.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A map as text is malformed.
+    #[error("map, line {line}: {problem}")]
+    Map {
+        /// Line of the map, from 1.
+        line: usize,
+        /// What is wrong and what to write.
+        problem: String,
+    },
+    /// Undiscounted and without a horizon, yet some policy never ends.
+    #[error(
+        "discount 1 without a horizon needs every policy to end, but from state {state} action {action} can be repeated for ever; set a horizon or a discount below 1"
+    )]
+    NeverEnds {
+        /// A state of the endless class.
+        state: usize,
+        /// An action that stays inside it.
+        action: usize,
+    },
+    /// A linear system of policy evaluation did not converge.
+    #[error(
+        "policy evaluation stopped at a residual of {residual:e}; a smaller discount makes the system easier"
+    )]
+    Evaluation {
+        /// The residual reached.
+        residual: f64,
+    },
+    /// The set has no conic form, which the named method needs.
+    #[error("the target set has no conic form, which {method} needs; use the exact oracle instead")]
+    NoConicForm {
+        /// The method.
+        method: &'static str,
+    },
+    /// The conic solver gave up.
+    #[error("the conic solver stopped with status {status}")]
+    ConicSolver {
+        /// Its own word.
+        status: String,
+    },
+    /// The objective has no finite optimum or the problem has no feasible point to start from.
+    #[error("{0}")]
+    Objective(String),
+    /// A certificate does not hold when it is computed again.
+    #[error("certificate: {claim} is claimed as {claimed}, but {found} was found")]
+    Certificate {
+        /// Which claim.
+        claim: &'static str,
+        /// The value claimed.
+        claimed: f64,
+        /// The value recomputed.
+        found: f64,
+    },
+}
+
+/// A result with this crate's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Checks that every entry is finite.
+pub(crate) fn finite(what: &str, values: &[f64]) -> Result<()> {
+    match values.iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(i) if values.len() == 1 => Err(Error::NotFinite { what: what.into(), value: values[i] }),
+        Some(i) => Err(Error::NotFinite { what: format!("{what}, entry {i},"), value: values[i] }),
+    }
+}
+
+/// Checks a vector's length.
+pub(crate) fn dimension(what: &str, found: usize, expected: usize) -> Result<()> {
+    if found == expected { Ok(()) } else { Err(Error::Dimension { what: what.into(), found, expected }) }
+}
+
+/// Checks that a finite number lies in a range described in words.
+pub(crate) fn in_range(what: &str, value: f64, holds: bool, expected: &str) -> Result<()> {
+    finite(what, &[value])?;
+    if holds {
+        Ok(())
+    } else {
+        Err(Error::OutOfRange { what: what.into(), value, expected: expected.into() })
+    }
+}

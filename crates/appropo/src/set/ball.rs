@@ -1,0 +1,56 @@
+use super::{Cone, Conic, ConvexSet};
+use crate::error::{Result, finite, in_range};
+use crate::vector;
+
+/// {x : ‖x − center‖ ≤ radius}.
+///
+/// Projection: center + (x − center)·min(1, radius/‖x − center‖).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ball {
+    center: Vec<f64>,
+    radius: f64,
+}
+
+impl Ball {
+    /// The ball of `radius` ≥ 0 round `center`.
+    pub fn new(center: Vec<f64>, radius: f64) -> Result<Self> {
+        finite("center", &center)?;
+        in_range("radius", radius, radius >= 0.0, "0 or more")?;
+        Ok(Self { center, radius })
+    }
+}
+
+impl ConvexSet for Ball {
+    fn dim(&self) -> usize {
+        self.center.len()
+    }
+
+    fn project(&self, x: &[f64], out: &mut [f64]) {
+        let distance = vector::distance(x, &self.center);
+        if distance <= self.radius {
+            return out.copy_from_slice(x);
+        }
+        let shrink = self.radius / distance;
+        for i in 0..x.len() {
+            out[i] = self.center[i] + shrink * (x[i] - self.center[i]);
+        }
+    }
+
+    fn project_recession(&self, _: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+    }
+
+    fn radius(&self) -> Option<f64> {
+        Some(vector::norm(&self.center) + self.radius)
+    }
+
+    fn conic(&self) -> Option<Conic> {
+        let mut form = Conic::free(self.dim());
+        let entries = self.center.iter().enumerate().map(|(i, c)| (vec![(i, -1.0)], -c));
+        form.constrain(
+            Cone::SecondOrder(self.dim() + 1),
+            std::iter::once((vec![], self.radius)).chain(entries),
+        );
+        Some(form)
+    }
+}

@@ -1,0 +1,102 @@
+use super::{Cone, Conic, ConvexSet};
+use crate::error::{Error, Result, dimension, in_range};
+
+/// {x : lower ≤ x ≤ upper}, entry by entry; bounds may be infinite.
+///
+/// Projection: xᵢ clipped to its interval. Orthants and ℓ∞ balls are boxes too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bounds {
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+}
+
+impl Bounds {
+    /// The box between two corners.
+    pub fn new(lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
+        dimension("upper bound", upper.len(), lower.len())?;
+        for (what, values, wrong) in
+            [("lower bound", &lower, f64::INFINITY), ("upper bound", &upper, f64::NEG_INFINITY)]
+        {
+            if let Some(&value) = values.iter().find(|v| v.is_nan() || **v == wrong) {
+                return Err(Error::OutOfRange { what: what.into(), value, expected: "a number".into() });
+            }
+        }
+        match lower.iter().zip(&upper).find(|(l, u)| l > u) {
+            Some((&l, &u)) => Err(Error::OutOfRange {
+                what: "lower bound".into(),
+                value: l,
+                expected: format!("at most the upper bound {u}"),
+            }),
+            None => Ok(Self { lower, upper }),
+        }
+    }
+
+    /// {x ∈ ℝ : x ≤ bound}.
+    pub fn at_most(bound: f64) -> Result<Self> {
+        Self::new(vec![f64::NEG_INFINITY], vec![bound])
+    }
+
+    /// {x ∈ ℝ : x ≥ bound}.
+    pub fn at_least(bound: f64) -> Result<Self> {
+        Self::new(vec![bound], vec![f64::INFINITY])
+    }
+
+    /// {x ∈ ℝ : lower ≤ x ≤ upper}.
+    pub fn between(lower: f64, upper: f64) -> Result<Self> {
+        Self::new(vec![lower], vec![upper])
+    }
+
+    /// The orthant x ≥ 0.
+    pub fn nonnegative(dim: usize) -> Self {
+        Self { lower: vec![0.0; dim], upper: vec![f64::INFINITY; dim] }
+    }
+
+    /// The orthant x ≤ 0.
+    pub fn nonpositive(dim: usize) -> Self {
+        Self { lower: vec![f64::NEG_INFINITY; dim], upper: vec![0.0; dim] }
+    }
+
+    /// The ℓ∞ ball: no entry differs from the centre's by more than `radius`.
+    pub fn around(center: &[f64], radius: f64) -> Result<Self> {
+        in_range("radius", radius, radius >= 0.0, "0 or more")?;
+        Self::new(center.iter().map(|c| c - radius).collect(), center.iter().map(|c| c + radius).collect())
+    }
+}
+
+impl ConvexSet for Bounds {
+    fn dim(&self) -> usize {
+        self.lower.len()
+    }
+
+    fn project(&self, x: &[f64], out: &mut [f64]) {
+        for i in 0..x.len() {
+            out[i] = x[i].max(self.lower[i]).min(self.upper[i]);
+        }
+    }
+
+    fn project_recession(&self, x: &[f64], out: &mut [f64]) {
+        for i in 0..x.len() {
+            let lower = if self.lower[i].is_finite() { 0.0 } else { f64::NEG_INFINITY };
+            let upper = if self.upper[i].is_finite() { 0.0 } else { f64::INFINITY };
+            out[i] = x[i].max(lower).min(upper);
+        }
+    }
+
+    fn radius(&self) -> Option<f64> {
+        let square: f64 = self.lower.iter().zip(&self.upper).map(|(l, u)| l.abs().max(u.abs()).powi(2)).sum();
+        square.is_finite().then(|| square.sqrt())
+    }
+
+    fn conic(&self) -> Option<Conic> {
+        let mut form = Conic::free(self.dim());
+        for i in 0..self.dim() {
+            if self.upper[i].is_finite() {
+                form.constrain(Cone::Nonnegative(1), [(vec![(i, 1.0)], self.upper[i])]);
+            }
+            if self.lower[i].is_finite() {
+                form.constrain(Cone::Nonnegative(1), [(vec![(i, -1.0)], -self.lower[i])]);
+            }
+        }
+        Some(form)
+    }
+}

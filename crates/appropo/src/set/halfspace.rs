@@ -1,0 +1,95 @@
+use super::{Cone, Conic, ConvexSet};
+use crate::error::{Error, Result, finite};
+use crate::vector;
+
+/// {x : normal·x ≤ offset}.
+///
+/// Projection: x − max(0, normal·x − offset)·normal/‖normal‖².
+#[derive(Debug, Clone, PartialEq)]
+pub struct HalfSpace(Slab);
+
+impl HalfSpace {
+    /// The half-space below `normal`·x = `offset`; the normal must not be 0.
+    pub fn new(normal: Vec<f64>, offset: f64) -> Result<Self> {
+        finite("offset", &[offset])?;
+        Slab::new(normal, f64::NEG_INFINITY, offset).map(Self)
+    }
+}
+
+/// {x : lower ≤ normal·x ≤ upper}; one of the bounds may be infinite.
+///
+/// Projection: x moved along the normal until normal·x is clipped to the interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slab {
+    normal: Vec<f64>,
+    lower: f64,
+    upper: f64,
+}
+
+impl Slab {
+    /// The slab between two parallel planes; the normal must not be 0.
+    pub fn new(normal: Vec<f64>, lower: f64, upper: f64) -> Result<Self> {
+        finite("normal", &normal)?;
+        let expected = |what: &str, value, expected: &str| Error::OutOfRange {
+            what: what.into(),
+            value,
+            expected: expected.into(),
+        };
+        if vector::norm(&normal) == 0.0 {
+            return Err(expected("the normal's length", 0.0, "more than 0"));
+        }
+        if lower.is_nan() || upper.is_nan() || lower > upper {
+            return Err(expected("lower offset", lower, &format!("at most the upper offset {upper}")));
+        }
+        Ok(Self { normal, lower, upper })
+    }
+
+    fn shift(&self, x: &[f64], lower: f64, upper: f64, out: &mut [f64]) {
+        let height = vector::dot(&self.normal, x);
+        let step = (height.max(lower).min(upper) - height) / vector::dot(&self.normal, &self.normal);
+        for i in 0..x.len() {
+            out[i] = x[i] + step * self.normal[i];
+        }
+    }
+}
+
+impl ConvexSet for Slab {
+    fn dim(&self) -> usize {
+        self.normal.len()
+    }
+
+    fn project(&self, x: &[f64], out: &mut [f64]) {
+        self.shift(x, self.lower, self.upper, out);
+    }
+
+    fn project_recession(&self, x: &[f64], out: &mut [f64]) {
+        let zero_if_finite = |bound: f64| if bound.is_finite() { 0.0 } else { bound };
+        self.shift(x, zero_if_finite(self.lower), zero_if_finite(self.upper), out);
+    }
+
+    fn conic(&self) -> Option<Conic> {
+        let mut form = Conic::free(self.dim());
+        for (sign, bound) in [(1.0, self.upper), (-1.0, -self.lower)] {
+            if bound.is_finite() {
+                let row = self.normal.iter().enumerate().map(|(i, a)| (i, sign * a)).collect();
+                form.constrain(Cone::Nonnegative(1), [(row, bound)]);
+            }
+        }
+        Some(form)
+    }
+}
+
+impl ConvexSet for HalfSpace {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+    fn project(&self, x: &[f64], out: &mut [f64]) {
+        self.0.project(x, out);
+    }
+    fn project_recession(&self, x: &[f64], out: &mut [f64]) {
+        self.0.project_recession(x, out);
+    }
+    fn conic(&self) -> Option<Conic> {
+        self.0.conic()
+    }
+}

@@ -1,0 +1,121 @@
+use std::cell::Cell;
+
+use super::{Cone, Conic, ConvexSet, SharedSet};
+use crate::error::{Result, in_range};
+use crate::{root, vector};
+
+/// cone(C × {κ}) ⊂ ℝᵈ⁺¹, the closed cone over a convex set placed at height κ (section 3.3 of the paper).
+///
+/// With κ = 1 it states shares: v/L ∈ C exactly when (v, L) ∈ cone(C × {1}), see [`Lift::share`].
+///
+/// Projection of (x, s): let c(a) = Γ_C(x/a). The function φ′(a) = κ²a − κs − (x − a·c(a))·c(a) increases
+/// with slope κ² at least.
+/// - If its limit at 0 is not negative, the nearest point is (Γ_rec(x), 0), with C's recession cone.
+/// - Otherwise it is (a·c(a), aκ) at the root a.
+#[derive(Clone)]
+pub struct Lift {
+    set: SharedSet,
+    kappa: f64,
+}
+
+/// Below this share of the starting a, the root counts as 0.
+const SMALLEST: f64 = 1e-13;
+
+impl Lift {
+    /// The cone over `set` at height `kappa` > 0.
+    pub fn new(set: SharedSet, kappa: f64) -> Result<Self> {
+        in_range("kappa", kappa, kappa > 0.0, "more than 0")?;
+        Ok(Self { set, kappa })
+    }
+
+    /// {(v, L) : v/L ∈ set}, closed: what is measured a unit of L, where L is the last entry.
+    pub fn share(set: SharedSet) -> Self {
+        Self { set, kappa: 1.0 }
+    }
+
+    /// The height κ.
+    pub fn kappa(&self) -> f64 {
+        self.kappa
+    }
+}
+
+impl ConvexSet for Lift {
+    fn dim(&self) -> usize {
+        self.set.dim() + 1
+    }
+
+    fn project(&self, x: &[f64], out: &mut [f64]) {
+        let d = x.len() - 1;
+        let (s, x) = (x[d], &x[..d]);
+        let kappa = self.kappa;
+        let size = vector::norm(x).hypot(s) / kappa;
+        if size == 0.0 {
+            return out.fill(0.0);
+        }
+        let (c, height) = out.split_at_mut(d);
+        let mut scaled = vec![0.0; x.len()];
+        let last = Cell::new(f64::NAN);
+        let mut slope = |a: f64| {
+            for (scaled, x) in scaled.iter_mut().zip(x) {
+                *scaled = x / a;
+            }
+            self.set.project(&scaled, c);
+            last.set(a);
+            let along: f64 = x.iter().zip(c.iter()).map(|(x, c)| (x - a * c) * c).sum();
+            kappa * (kappa * a - s) - along
+        };
+        let mut high = if s > 0.0 { s / kappa } else { size };
+        let mut at_high = slope(high);
+        if at_high < 0.0 {
+            // The slope of φ′ bounds the root from above.
+            let low = (high, at_high);
+            high -= 1.001 * at_high / (kappa * kappa);
+            at_high = slope(high);
+            high = root::bracketed(&mut slope, low, (high, at_high));
+        } else if at_high > 0.0 {
+            let mut low = high - 1.001 * at_high / (kappa * kappa);
+            let mut at_low = if low > 0.0 { slope(low) } else { f64::INFINITY };
+            let mut shrink = 0.1;
+            while at_low > 0.0 {
+                low = high * shrink;
+                if low < SMALLEST * size {
+                    self.set.project_recession(x, c);
+                    height[0] = 0.0;
+                    return;
+                }
+                at_low = slope(low);
+                if at_low > 0.0 {
+                    (high, at_high) = (low, at_low);
+                }
+                shrink *= shrink;
+            }
+            high = root::bracketed(&mut slope, (low, at_low), (high, at_high));
+        }
+        let a = high;
+        if last.get() != a {
+            slope(a);
+        }
+        vector::scale(c, a);
+        height[0] = a * kappa;
+    }
+
+    fn project_recession(&self, x: &[f64], out: &mut [f64]) {
+        self.project(x, out);
+    }
+
+    fn conic(&self) -> Option<Conic> {
+        let inner = self.set.conic()?;
+        let height = inner.dim;
+        let mut form = Conic::free(height + 1);
+        form.auxiliary(inner.variables - inner.dim);
+        for (row, b) in inner.rows {
+            let mut row: Vec<_> =
+                row.into_iter().map(|(v, c)| (if v < height { v } else { v + 1 }, c)).collect();
+            row.push((height, -b / self.kappa));
+            form.rows.push((row, 0.0));
+        }
+        form.cones = inner.cones;
+        form.constrain(Cone::Nonnegative(1), [(vec![(height, -1.0)], 0.0)]);
+        Some(form)
+    }
+}

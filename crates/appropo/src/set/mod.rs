@@ -1,0 +1,118 @@
+//! Convex sets, each known by its Euclidean projection Γ.
+//!
+//! Distance, membership and the separating direction x − Γ(x) follow from the projection, so a set of
+//! your own is one function:
+//!
+//! ```
+//! use appropo::set::{ConvexSet, FromProjection};
+//!
+//! let even = FromProjection::new(2, |x, out| {
+//!     let mean = (x[0] + x[1]) / 2.0;
+//!     out.fill(mean);
+//! });
+//! assert_eq!(even.distance(&[1.0, -1.0]), 2f64.sqrt());
+//! ```
+
+mod affine;
+mod ball;
+mod bounds;
+mod conic;
+mod custom;
+mod divergence;
+mod ellipsoid;
+mod halfspace;
+mod intersection;
+mod l1_ball;
+mod lift;
+mod polar;
+mod polytope;
+mod product;
+mod second_order_cone;
+mod semidefinite;
+mod similarity;
+mod simplex;
+
+use std::sync::Arc;
+
+pub use affine::AffineSubspace;
+pub use ball::Ball;
+pub use bounds::Bounds;
+pub use conic::{Cone, Conic, ConicSet, ConicSolution};
+pub use custom::FromProjection;
+pub use divergence::{KlBall, ReverseKlBall};
+pub use ellipsoid::Ellipsoid;
+pub use halfspace::{HalfSpace, Slab};
+pub use intersection::Intersection;
+pub use l1_ball::L1Ball;
+pub use lift::Lift;
+pub use polar::{Lambda, Polar};
+pub use polytope::Polytope;
+pub use product::Product;
+pub use second_order_cone::SecondOrderCone;
+pub use semidefinite::Semidefinite;
+pub use similarity::Similarity;
+pub use simplex::Simplex;
+
+use crate::vector;
+
+/// A closed convex set in ℝᵈ.
+pub trait ConvexSet: Send + Sync {
+    /// The dimension d of the space that the set lies in.
+    fn dim(&self) -> usize;
+
+    /// Writes Γ(x), the point of the set nearest to `x`, into `out`. Both have [`dim`](Self::dim) entries.
+    /// A projection that can't be computed fills `out` with NaN, which the solver reports.
+    fn project(&self, x: &[f64], out: &mut [f64]);
+
+    /// Projects onto the recession cone, the directions in which the set never ends.
+    /// It is {0} for a bounded set. The default takes the limit a·Γ(x/a) at a small a.
+    fn project_recession(&self, x: &[f64], out: &mut [f64]) {
+        const A: f64 = 1e-9;
+        let scaled: Vec<f64> = x.iter().map(|v| v / A).collect();
+        self.project(&scaled, out);
+        vector::scale(out, A);
+    }
+
+    /// A bound on the norm of every point of the set; `None` where it is unbounded or not known.
+    fn radius(&self) -> Option<f64> {
+        None
+    }
+
+    /// The set as linear images of standard cones, where it has such a form.
+    fn conic(&self) -> Option<Conic> {
+        None
+    }
+
+    /// The Euclidean distance ‖x − Γ(x)‖.
+    fn distance(&self, x: &[f64]) -> f64 {
+        let mut nearest = vec![0.0; x.len()];
+        self.project(x, &mut nearest);
+        vector::distance(x, &nearest)
+    }
+
+    /// Whether `x` lies within `tolerance` of the set.
+    fn contains(&self, x: &[f64], tolerance: f64) -> bool {
+        self.distance(x) <= tolerance
+    }
+}
+
+/// A set that can be shared between threads and compositions.
+pub type SharedSet = Arc<dyn ConvexSet>;
+
+impl<S: ConvexSet + ?Sized> ConvexSet for Arc<S> {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+    fn project(&self, x: &[f64], out: &mut [f64]) {
+        (**self).project(x, out);
+    }
+    fn project_recession(&self, x: &[f64], out: &mut [f64]) {
+        (**self).project_recession(x, out);
+    }
+    fn radius(&self) -> Option<f64> {
+        (**self).radius()
+    }
+    fn conic(&self) -> Option<Conic> {
+        (**self).conic()
+    }
+}

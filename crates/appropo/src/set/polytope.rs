@@ -1,0 +1,84 @@
+use super::{AffineSubspace, Cone, Conic, ConvexSet};
+use crate::error::{Error, Result, dimension, finite};
+use crate::vector;
+
+/// {x : A x ≤ b}.
+///
+/// Projection: Clarabel finds the active rows, then the point is computed exactly on their face.
+#[derive(Debug, Clone)]
+pub struct Polytope {
+    dim: usize,
+    rows: Vec<Vec<f64>>,
+    offsets: Vec<f64>,
+    form: Conic,
+}
+
+impl Polytope {
+    /// The solutions of `rows`·x ≤ `offsets` in ℝ`dim`; refuses a system without any.
+    pub fn new(dim: usize, rows: Vec<Vec<f64>>, offsets: Vec<f64>) -> Result<Self> {
+        dimension("offsets", offsets.len(), rows.len())?;
+        finite("offset", &offsets)?;
+        for row in &rows {
+            dimension("row", row.len(), dim)?;
+            finite("row", row)?;
+        }
+        let polytope = Self { dim, form: inequalities(dim, &rows, &offsets), rows, offsets };
+        match polytope.form.nearest(&vec![0.0; dim]) {
+            Ok(_) => Ok(polytope),
+            Err(_) => Err(Error::EmptySet { what: "the polytope" }),
+        }
+    }
+
+    fn onto(&self, form: &Conic, offsets: &[f64], x: &[f64], out: &mut [f64]) {
+        let scale = 1.0 + vector::norm(x);
+        let slack = |point: &[f64], r: usize| offsets[r] - vector::dot(&self.rows[r], point);
+        let inside = |point: &[f64]| {
+            (0..offsets.len()).all(|r| {
+                slack(point, r) >= -1e-12 * (scale + offsets[r].abs()) * (1.0 + vector::norm(&self.rows[r]))
+            })
+        };
+        if inside(x) {
+            return out.copy_from_slice(x);
+        }
+        let Ok(solution) = form.nearest(x) else { return out.fill(f64::NAN) };
+        out.copy_from_slice(&solution.x);
+        let active: Vec<usize> =
+            (0..offsets.len()).filter(|&r| solution.multipliers[r] > slack(out, r)).collect();
+        let rows: Vec<Vec<f64>> = active.iter().map(|&r| self.rows[r].clone()).collect();
+        let on_face: Vec<f64> = active.iter().map(|&r| offsets[r]).collect();
+        let Ok(face) = AffineSubspace::new(self.dim, &rows, &on_face) else { return };
+        let mut exact = vec![0.0; self.dim];
+        face.project(x, &mut exact);
+        if inside(&exact) && vector::distance(&exact, out) <= 1e-4 * scale {
+            out.copy_from_slice(&exact);
+        }
+    }
+}
+
+fn inequalities(dim: usize, rows: &[Vec<f64>], offsets: &[f64]) -> Conic {
+    let mut form = Conic::free(dim);
+    let entries = rows.iter().zip(offsets);
+    form.constrain(
+        Cone::Nonnegative(rows.len()),
+        entries.map(|(row, b)| (row.iter().copied().enumerate().filter(|(_, a)| *a != 0.0).collect(), *b)),
+    );
+    form
+}
+
+impl ConvexSet for Polytope {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn project(&self, x: &[f64], out: &mut [f64]) {
+        self.onto(&self.form, &self.offsets, x, out);
+    }
+
+    fn project_recession(&self, x: &[f64], out: &mut [f64]) {
+        self.onto(&self.form.recession(), &vec![0.0; self.offsets.len()], x, out);
+    }
+
+    fn conic(&self) -> Option<Conic> {
+        Some(self.form.clone())
+    }
+}

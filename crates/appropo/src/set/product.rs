@@ -1,0 +1,60 @@
+use super::{Conic, ConvexSet, SharedSet};
+
+/// C₁ × C₂ × …: consecutive blocks of the vector, each in its own set.
+///
+/// Projection: block by block.
+#[derive(Clone)]
+pub struct Product {
+    blocks: Vec<SharedSet>,
+}
+
+impl Product {
+    /// The product of `blocks`, in this order.
+    pub fn new(blocks: Vec<SharedSet>) -> Self {
+        Self { blocks }
+    }
+
+    /// The Cartesian power `set` × … × `set`.
+    pub fn power(set: SharedSet, count: usize) -> Self {
+        Self { blocks: vec![set; count] }
+    }
+
+    fn each(&self, x: &[f64], out: &mut [f64], project: impl Fn(&SharedSet, &[f64], &mut [f64])) {
+        let mut start = 0;
+        for block in &self.blocks {
+            let end = start + block.dim();
+            project(block, &x[start..end], &mut out[start..end]);
+            start = end;
+        }
+    }
+}
+
+impl ConvexSet for Product {
+    fn dim(&self) -> usize {
+        self.blocks.iter().map(|b| b.dim()).sum()
+    }
+
+    fn project(&self, x: &[f64], out: &mut [f64]) {
+        self.each(x, out, |block, x, out| block.project(x, out));
+    }
+
+    fn project_recession(&self, x: &[f64], out: &mut [f64]) {
+        self.each(x, out, |block, x, out| block.project_recession(x, out));
+    }
+
+    fn radius(&self) -> Option<f64> {
+        let squares: Option<f64> = self.blocks.iter().map(|b| b.radius().map(|r| r * r)).sum();
+        squares.map(f64::sqrt)
+    }
+
+    fn conic(&self) -> Option<Conic> {
+        let mut form = Conic::free(self.dim());
+        let mut start = 0;
+        for block in &self.blocks {
+            let place: Vec<usize> = (start..start + block.dim()).collect();
+            form.embed(&block.conic()?, &place);
+            start += block.dim();
+        }
+        Some(form)
+    }
+}

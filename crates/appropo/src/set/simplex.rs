@@ -1,0 +1,73 @@
+use super::{Cone, Conic, ConvexSet};
+use crate::error::{Error, Result, in_range};
+
+/// {x ≥ 0 : Σ xᵢ = total}; total 1 is the probability simplex.
+///
+/// Projection: max(x − θ, 0), with θ found by sorting (Held, Wolfe and Crowder 1974).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Simplex {
+    dim: usize,
+    total: f64,
+}
+
+impl Simplex {
+    /// The probability simplex over `dim` outcomes.
+    pub fn probability(dim: usize) -> Result<Self> {
+        Self::new(dim, 1.0)
+    }
+
+    /// The simplex of sum `total` ≥ 0.
+    pub fn new(dim: usize, total: f64) -> Result<Self> {
+        in_range("total", total, total >= 0.0, "0 or more")?;
+        if dim == 0 {
+            return Err(Error::EmptySet { what: "a simplex over no outcomes" });
+        }
+        Ok(Self { dim, total })
+    }
+}
+
+/// The θ at which Σ max(xᵢ − θ, 0) = total.
+pub(super) fn threshold(x: &[f64], total: f64) -> f64 {
+    let mut sorted = x.to_vec();
+    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    // Sums are taken relative to the largest entry, so that far points lose no digits.
+    let largest = sorted[0];
+    let (mut sum, mut theta) = (0.0, -total);
+    for (i, &v) in sorted.iter().enumerate() {
+        sum += v - largest;
+        let candidate = (sum - total) / (i + 1) as f64;
+        if v - largest <= candidate {
+            break;
+        }
+        theta = candidate;
+    }
+    largest + theta
+}
+
+impl ConvexSet for Simplex {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn project(&self, x: &[f64], out: &mut [f64]) {
+        let theta = threshold(x, self.total);
+        for (out, x) in out.iter_mut().zip(x) {
+            *out = (x - theta).max(0.0);
+        }
+    }
+
+    fn project_recession(&self, _: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+    }
+
+    fn radius(&self) -> Option<f64> {
+        Some(self.total)
+    }
+
+    fn conic(&self) -> Option<Conic> {
+        let mut form = Conic::free(self.dim);
+        form.constrain(Cone::Zero(1), [((0..self.dim).map(|i| (i, 1.0)).collect(), self.total)]);
+        form.constrain(Cone::Nonnegative(self.dim), (0..self.dim).map(|i| (vec![(i, -1.0)], 0.0)));
+        Some(form)
+    }
+}
