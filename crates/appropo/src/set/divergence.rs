@@ -130,7 +130,7 @@ fn nearest(
             }
             let step = (sum - 1.0) / slope;
             nu += step;
-            if step.abs() <= 1e-16 * (1.0 + nu.abs()) || sum <= 1.0 {
+            if step.abs() <= f64::EPSILON * (1.0 + nu.abs()) || sum <= 1.0 {
                 break;
             }
         }

@@ -1,0 +1,257 @@
+//! Evidence: what is claimed of a result, with all that is needed to check it again.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::env::TabularMdp;
+use crate::error::{Error, Result};
+use crate::measurement::Discounting;
+use crate::set::{ConvexSet, Lift, SharedSet};
+use crate::vector;
+
+/// What is known about a problem in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The mixed policy's measurements lie in the set, up to the tolerance.
+    Feasible,
+    /// No policy's measurements lie in the set.
+    Infeasible,
+    /// The budget ended first.
+    Undecided,
+}
+
+/// A value function that bounds what any policy can reach, for one direction λ.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ValueFunction {
+    /// V for the reward −λ·z, as `[stage * states + state]`.
+    pub values: Vec<f64>,
+    /// Without discount and horizon: W(s) ≥ 1 + Σ P(s′|s, a) W(s′) for every action, a bound on the steps left.
+    pub steps: Option<Vec<f64>>,
+}
+
+/// A lower bound on λ·Z̄(π) over all policies π, with the value function that proves it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bound {
+    /// The bound.
+    pub value: f64,
+    /// Its proof.
+    pub witness: Arc<ValueFunction>,
+}
+
+/// A half-space {z : lam·z ≤ offset} that contains the set, and a proof that no policy reaches into it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Separation {
+    /// λ.
+    pub lam: Vec<f64>,
+    /// h(λ) = max λ·z over the set, or more.
+    pub offset: f64,
+    /// The proof that λ·Z̄(π) > offset for every π.
+    pub witness: Arc<ValueFunction>,
+}
+
+/// The claim and its evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// The claim.
+    pub verdict: Verdict,
+    /// Distances up to this count as 0.
+    pub tolerance: f64,
+    /// The mixed policy's long-term measurement.
+    pub z_bar: Vec<f64>,
+    /// Its distance from the set: an upper bound on the least distance.
+    pub distance: f64,
+    /// No policy comes closer to the set than this; 0 where nothing is known.
+    pub lower_bound: f64,
+    /// The proof of the lower bound.
+    pub separation: Option<Separation>,
+    /// The level of a statistical claim; `None` where z̄ is exact.
+    pub confidence: Option<f64>,
+}
+
+/// A lower bound on min λ·Z̄(π) that holds for any `witness`, by its Bellman residual, in one sweep.
+///
+/// With δ(s) = max over a of r(s, a) + γ Σ P V − V(s) for the reward r = −λ·z, no policy's return exceeds
+/// β·V + max(0, max δ)·(the discounted number of steps).
+pub fn least_payoff(
+    model: &TabularMdp,
+    discounting: &Discounting,
+    decisions: &[bool],
+    lam: &[f64],
+    witness: &ValueFunction,
+) -> Result<f64> {
+    let (states, gamma) = (model.states(), discounting.gamma());
+    let stages = discounting.horizon().unwrap_or(1);
+    crate::error::dimension("value function", witness.values.len(), stages * states)?;
+    let rewards = model.rewards(lam);
+    let zero = vec![0.0; states];
+    let residual = |values: &[f64], later: &[f64]| {
+        let mut largest = 0.0f64;
+        for s in (0..states).filter(|&s| decisions[s]) {
+            for a in 0..model.actions() {
+                let row = model.row(s, a).iter();
+                let future: f64 = row
+                    .map(|t| {
+                        t.probability * if decisions[t.next as usize] { later[t.next as usize] } else { 0.0 }
+                    })
+                    .sum();
+                let excess = rewards[s * model.actions() + a] + gamma * future - values[s];
+                // NaN must not pass for a proof.
+                largest = if excess.is_nan() { f64::INFINITY } else { largest.max(excess) };
+            }
+        }
+        largest
+    };
+    let at_start = |values: &[f64]| -> f64 {
+        model.start().iter().filter(|(s, _)| decisions[*s]).map(|&(s, p)| p * values[s]).sum()
+    };
+    let excess: f64 = if discounting.horizon().is_some() {
+        let tables: Vec<&[f64]> = witness.values.chunks(states).collect();
+        (0..stages)
+            .map(|h| gamma.powi(h as i32) * residual(tables[h], tables.get(h + 1).copied().unwrap_or(&zero)))
+            .sum()
+    } else if gamma < 1.0 {
+        residual(&witness.values, &witness.values) / (1.0 - gamma)
+    } else {
+        let largest = residual(&witness.values, &witness.values);
+        largest * steps_left(model, decisions, witness.steps.as_deref().unwrap_or(&[]), at_start)?
+    };
+    let bound = -(at_start(&witness.values[..states]) + excess);
+    Ok(if bound.is_nan() { f64::NEG_INFINITY } else { bound })
+}
+
+/// β·W, after checking that W bounds the number of steps of every policy.
+fn steps_left(
+    model: &TabularMdp,
+    decisions: &[bool],
+    steps: &[f64],
+    at_start: impl Fn(&[f64]) -> f64,
+) -> Result<f64> {
+    crate::error::dimension("bound on the steps left", steps.len(), model.states())?;
+    for s in (0..model.states()).filter(|&s| decisions[s]) {
+        for a in 0..model.actions() {
+            let row = model.row(s, a).iter().filter(|t| decisions[t.next as usize]);
+            let needed = 1.0 + row.map(|t| t.probability * steps[t.next as usize]).sum::<f64>();
+            if !(steps[s] >= needed) {
+                return Err(Error::Certificate { claim: "steps left", claimed: steps[s], found: needed });
+            }
+        }
+    }
+    Ok(at_start(steps))
+}
+
+/// Collects evidence while a solver runs.
+#[derive(Debug, Clone, Default)]
+pub struct Evidence {
+    lower_bound: f64,
+    separation: Option<Separation>,
+}
+
+impl Evidence {
+    /// Takes what a round proves: every policy has λ·Z̄ ≥ bound, and the set lies where λ·z ≤ offset.
+    pub fn add(&mut self, lam: &[f64], offset: f64, bound: &Bound) {
+        let length = vector::norm(lam);
+        let distance = (bound.value - offset) / length;
+        if length > 0.0 && distance > self.lower_bound {
+            self.lower_bound = distance;
+            self.separation =
+                Some(Separation { lam: lam.to_vec(), offset, witness: Arc::clone(&bound.witness) });
+        }
+    }
+
+    /// No policy comes closer to the set than this.
+    pub fn lower_bound(&self) -> f64 {
+        self.lower_bound
+    }
+
+    /// The certificate for a mixed policy at `z_bar` with this distance.
+    pub fn certificate(self, z_bar: Vec<f64>, distance: f64, tolerance: f64) -> Certificate {
+        let verdict = if distance <= tolerance {
+            Verdict::Feasible
+        } else if self.lower_bound > tolerance {
+            Verdict::Infeasible
+        } else {
+            Verdict::Undecided
+        };
+        Certificate {
+            verdict,
+            tolerance,
+            z_bar,
+            distance,
+            lower_bound: self.lower_bound,
+            separation: self.separation,
+            confidence: None,
+        }
+    }
+}
+
+/// Differences up to this, relative to the size of the numbers, are rounding.
+const ROUNDING: f64 = 1e-7;
+
+impl Certificate {
+    /// Computes every claim again: the distance from `measured`, the mixture's measurement found afresh, and the
+    /// lower bound from the separation, the set and the model.
+    pub fn check(
+        &self,
+        set: &SharedSet,
+        model: &TabularMdp,
+        discounting: &Discounting,
+        decisions: &[bool],
+        measured: &[f64],
+    ) -> Result<()> {
+        let scale = 1.0 + vector::norm(measured);
+        let agree = |claim, claimed: f64, found: f64| {
+            let same = (claimed - found).abs() <= ROUNDING * scale;
+            if same { Ok(()) } else { Err(Error::Certificate { claim, claimed, found }) }
+        };
+        crate::error::dimension("measurement", measured.len(), self.z_bar.len())?;
+        for (claimed, found) in self.z_bar.iter().zip(measured) {
+            agree("a measurement", *claimed, *found)?;
+        }
+        agree("the distance", self.distance, set.distance(measured))?;
+        let lower_bound = match &self.separation {
+            None => 0.0,
+            Some(separation) => separation.lower_bound(set, model, discounting, decisions)?,
+        };
+        // A better bound than claimed is no mistake.
+        agree("the lower bound", self.lower_bound, lower_bound.min(self.lower_bound))?;
+        let holds = match self.verdict {
+            Verdict::Feasible => self.distance <= self.tolerance,
+            Verdict::Infeasible => lower_bound > 0.0,
+            Verdict::Undecided => true,
+        };
+        let bound = if self.verdict == Verdict::Feasible { self.distance } else { lower_bound };
+        if holds {
+            Ok(())
+        } else {
+            Err(Error::Certificate { claim: "the verdict's bound", claimed: self.tolerance, found: bound })
+        }
+    }
+}
+
+impl Separation {
+    /// The distance that this separation proves.
+    ///
+    /// (λ, −offset) must lie in the polar of cone(C × {1}); what sticks out by rounding is taken off, which
+    /// moves the half-space, so that the result holds for the set as its projection defines it.
+    pub fn lower_bound(
+        &self,
+        set: &SharedSet,
+        model: &TabularMdp,
+        discounting: &Discounting,
+        decisions: &[bool],
+    ) -> Result<f64> {
+        let cone = Lift::share(Arc::clone(set));
+        let mut point = self.lam.clone();
+        point.push(-self.offset);
+        crate::error::dimension("separating direction", point.len(), cone.dim())?;
+        let mut outside = vec![0.0; point.len()];
+        cone.project(&point, &mut outside);
+        let d = self.lam.len();
+        let lam = vector::difference(&self.lam, &outside[..d]);
+        let offset = self.offset + outside[d];
+        let least = least_payoff(model, discounting, decisions, &lam, &self.witness)?;
+        Ok((least - offset) / vector::norm(&lam))
+    }
+}

@@ -1,0 +1,120 @@
+//! Constraints by the names of what they measure, and the target set they make up.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::error::{Result, dimension, in_range};
+use crate::measurement::{Measures, Selection};
+use crate::set::{Bounds, ConvexSet, Lift, Product, SharedSet, Similarity};
+
+/// "These measures must lie in this set."
+#[derive(Clone)]
+pub struct Constraint {
+    /// What it is called in results.
+    pub name: String,
+    /// The measures whose entries, one after the other, are constrained.
+    pub measures: Vec<String>,
+    /// The set they must lie in.
+    pub set: SharedSet,
+    /// Whether the constraint is on the measures per step rather than on their sums.
+    pub share: bool,
+    /// What counts as one unit of violation.
+    pub scale: f64,
+}
+
+impl Constraint {
+    /// A constraint on the sums of the given measures, named after them.
+    pub fn new<'a>(measures: impl IntoIterator<Item = &'a str>, set: SharedSet) -> Self {
+        let measures: Vec<String> = measures.into_iter().map(str::to_owned).collect();
+        Self { name: measures.join(", "), measures, set, share: false, scale: 1.0 }
+    }
+
+    /// measure ≤ bound.
+    pub fn at_most(measure: &str, bound: f64) -> Result<Self> {
+        Ok(Self::new([measure], Arc::new(Bounds::at_most(bound)?)))
+    }
+
+    /// measure ≥ bound.
+    pub fn at_least(measure: &str, bound: f64) -> Result<Self> {
+        Ok(Self::new([measure], Arc::new(Bounds::at_least(bound)?)))
+    }
+
+    /// measure / steps ∈ set: for visits, the share of time spent in each cell. It is a ratio of expectations,
+    /// stated exactly as a cone in the measure and the steps together.
+    pub fn share(measure: &str, set: SharedSet) -> Self {
+        Self { share: true, ..Self::new([measure], set) }
+    }
+}
+
+/// All constraints together: which entries of the measurement vector matter, and the set they must lie in.
+#[derive(Clone)]
+pub struct Target {
+    constraints: Vec<Constraint>,
+    ranges: Vec<Range<usize>>,
+    selection: Selection,
+    set: SharedSet,
+}
+
+impl Target {
+    /// The target that `constraints` describe in a world with these measures.
+    pub fn new(measures: &Measures, constraints: Vec<Constraint>) -> Result<Self> {
+        let mut selection = Selection::default();
+        let mut blocks: Vec<SharedSet> = Vec::new();
+        let mut ranges = Vec::new();
+        for constraint in &constraints {
+            let scale = constraint.scale;
+            in_range("scale", scale, scale > 0.0, "more than 0")?;
+            let start = selection.entries.len();
+            for measure in &constraint.measures {
+                selection.entries.extend(measures.range(measure)?.map(|i| (i, 1.0 / scale)));
+            }
+            let entries = selection.entries.len() - start;
+            dimension(&format!("the set of \"{}\"", constraint.name), constraint.set.dim(), entries)?;
+            if constraint.share {
+                selection.entries.extend(measures.range("steps")?.map(|i| (i, 1.0 / scale)));
+                blocks.push(Arc::new(Lift::share(Arc::clone(&constraint.set))));
+            } else if scale == 1.0 {
+                blocks.push(Arc::clone(&constraint.set));
+            } else {
+                blocks.push(Arc::new(Similarity::scale(Arc::clone(&constraint.set), 1.0 / scale)?));
+            }
+            ranges.push(start..selection.entries.len());
+        }
+        let set = Arc::new(Product::new(blocks));
+        Ok(Self { constraints, ranges, selection, set })
+    }
+
+    /// The constraints.
+    pub fn constraints(&self) -> &[Constraint] {
+        &self.constraints
+    }
+
+    /// The entries that the constraints look at.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// The entries that the constraints look at, followed by one more measure to be maximised (factor 1) or
+    /// minimised (factor −1).
+    pub fn selection_with(&self, objective: usize, factor: f64) -> Selection {
+        let mut selection = self.selection.clone();
+        selection.entries.push((objective, factor));
+        selection
+    }
+
+    /// C, the set that the selected entries must lie in.
+    pub fn set(&self) -> &SharedSet {
+        &self.set
+    }
+
+    /// How far the full measurement vector `z` is from each constraint, in the constraint's units.
+    pub fn distances(&self, z: &[f64]) -> Vec<f64> {
+        let selected = self.selection.apply(z);
+        let mut nearest = vec![0.0; selected.len()];
+        self.set.project(&selected, &mut nearest);
+        self.ranges
+            .iter()
+            .map(|r| crate::vector::distance(&selected[r.clone()], &nearest[r.clone()]))
+            .collect()
+    }
+}

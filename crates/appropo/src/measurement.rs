@@ -1,0 +1,201 @@
+//! Measurement vectors z: their named entries, how they add up along an episode, and running estimates.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result, in_range};
+use crate::vector;
+
+/// The named entries of a measurement vector. A measure is one entry or a block of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Measures {
+    names: Vec<String>,
+    /// Where each block ends.
+    ends: Vec<usize>,
+}
+
+impl Measures {
+    /// Measures with their numbers of entries, in order.
+    pub fn new<'a>(blocks: impl IntoIterator<Item = (&'a str, usize)>) -> Self {
+        let mut measures = Self::default();
+        for (name, entries) in blocks {
+            measures.ends.push(measures.dim() + entries);
+            measures.names.push(name.to_owned());
+        }
+        measures
+    }
+
+    /// Entries of the whole vector.
+    pub fn dim(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Where the measure called `name` stands.
+    pub fn range(&self, name: &str) -> Result<Range<usize>> {
+        self.iter()
+            .find_map(|(n, range)| (n == name).then_some(range))
+            .ok_or_else(|| Error::UnknownMeasure { name: name.into(), known: self.names.clone() })
+    }
+
+    /// Names and places of all measures.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        self.names.iter().zip(starts.zip(&self.ends)).map(|(name, (start, &end))| (name.as_str(), start..end))
+    }
+}
+
+/// Which entries of a measurement vector make up another one, each divided by the unit it counts in.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Selection {
+    /// (entry of the full vector, factor).
+    pub entries: Vec<(usize, f64)>,
+}
+
+impl Selection {
+    /// The selected vector.
+    pub fn apply(&self, z: &[f64]) -> Vec<f64> {
+        self.entries.iter().map(|&(i, factor)| factor * z[i]).collect()
+    }
+}
+
+/// How measurements add up along an episode: Σ γⁱ zᵢ, over `horizon` steps or until the episode ends.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Discounting {
+    gamma: f64,
+    horizon: Option<usize>,
+}
+
+impl Discounting {
+    /// Discount factor 0 ≤ γ ≤ 1 and the number of steps after which an episode is cut off.
+    pub fn new(gamma: f64, horizon: Option<usize>) -> Result<Self> {
+        in_range("discount", gamma, (0.0..=1.0).contains(&gamma), "between 0 and 1")?;
+        if horizon == Some(0) {
+            in_range("horizon", 0.0, false, "1 step or more")?;
+        }
+        Ok(Self { gamma, horizon })
+    }
+
+    /// γ.
+    pub fn gamma(&self) -> f64 {
+        self.gamma
+    }
+
+    /// Steps after which an episode is cut off; `None` for never.
+    pub fn horizon(&self) -> Option<usize> {
+        self.horizon
+    }
+
+    /// Σ γⁱ over the longest episode: what a measurement of 1 a step adds up to at most.
+    pub fn total_weight(&self) -> f64 {
+        match self.horizon {
+            Some(steps) if self.gamma == 1.0 => steps as f64,
+            Some(steps) => (1.0 - self.gamma.powf(steps as f64)) / (1.0 - self.gamma),
+            None => 1.0 / (1.0 - self.gamma),
+        }
+    }
+}
+
+/// A running mean of vectors with the standard error of each entry (Welford's algorithm).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    count: usize,
+    mean: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Estimate {
+    /// An estimate of nothing yet, for vectors of `dim` entries.
+    pub fn new(dim: usize) -> Self {
+        Self { count: 0, mean: vec![0.0; dim], squares: vec![0.0; dim] }
+    }
+
+    /// Adds one sample.
+    pub fn add(&mut self, sample: &[f64]) {
+        self.count += 1;
+        for i in 0..self.mean.len() {
+            let before = sample[i] - self.mean[i];
+            self.mean[i] += before / self.count as f64;
+            self.squares[i] += before * (sample[i] - self.mean[i]);
+        }
+    }
+
+    /// Samples so far.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Their mean.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// The standard error of each entry of the mean; infinite below two samples.
+    pub fn standard_error(&self) -> Vec<f64> {
+        let n = self.count as f64;
+        let of = |s: &f64| if self.count < 2 { f64::INFINITY } else { (s / (n - 1.0) / n).sqrt() };
+        self.squares.iter().map(of).collect()
+    }
+}
+
+/// The discounted sum of an episode's measurements.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiscountedSum {
+    gamma: f64,
+    weight: f64,
+    sum: Vec<f64>,
+}
+
+impl DiscountedSum {
+    /// An empty sum of vectors of `dim` entries.
+    pub fn new(dim: usize, gamma: f64) -> Self {
+        Self { gamma, weight: 1.0, sum: vec![0.0; dim] }
+    }
+
+    /// Adds the next step's measurement.
+    pub fn add(&mut self, z: &[f64]) {
+        vector::add_scaled(&mut self.sum, self.weight, z);
+        self.weight *= self.gamma;
+    }
+
+    /// The sum so far.
+    pub fn sum(&self) -> &[f64] {
+        &self.sum
+    }
+
+    /// Starts a new episode.
+    pub fn clear(&mut self) {
+        self.sum.fill(0.0);
+        self.weight = 1.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_is_the_mean_with_its_standard_error() {
+        let mut estimate = Estimate::new(1);
+        for sample in [1.0, 2.0, 4.0, 5.0] {
+            estimate.add(&[sample]);
+        }
+        assert_eq!(estimate.mean(), [3.0]);
+        // Sample variance 10/3 over 4 samples.
+        assert!((estimate.standard_error()[0] - (10.0f64 / 12.0).sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn total_weight_is_the_sum_of_discounts() {
+        let weight = |gamma, horizon| Discounting::new(gamma, horizon).unwrap().total_weight();
+        assert_eq!(weight(1.0, Some(300)), 300.0);
+        assert!((weight(0.5, None) - 2.0).abs() < 1e-15);
+        assert!((weight(0.5, Some(2)) - 1.5).abs() < 1e-15);
+    }
+
+    #[test]
+    fn unknown_measures_name_the_known_ones() {
+        let error = Measures::new([("failure", 1), ("visits", 4)]).range("failures").unwrap_err();
+        assert_eq!(error.to_string(), "measure \"failures\" is not one of failure, visits");
+    }
+}

@@ -1,0 +1,52 @@
+use super::{Respond, Response};
+use crate::error::Result;
+use crate::vector;
+
+/// Remembers every answer (section 3.4). A new λ is first tried on the policies at hand; only if none of them
+/// has λ·ẑ ≤ offset is the oracle asked.
+#[derive(Debug)]
+pub struct Cache<O: Respond> {
+    oracle: O,
+    answers: Vec<Response<O::Policy>>,
+    calls: usize,
+}
+
+impl<O: Respond> Cache<O> {
+    /// An empty cache in front of `oracle`.
+    pub fn new(oracle: O) -> Self {
+        Self { oracle, answers: Vec::new(), calls: 0 }
+    }
+
+    /// How often the oracle itself was asked.
+    pub fn calls(&self) -> usize {
+        self.calls
+    }
+
+    /// The oracle behind the cache.
+    pub fn into_oracle(self) -> O {
+        self.oracle
+    }
+}
+
+impl<O: Respond> Respond for Cache<O>
+where
+    O::Policy: Clone,
+{
+    type Policy = O::Policy;
+
+    fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<O::Policy>> {
+        let payoff = |answer: &&Response<O::Policy>| vector::dot(lam, &answer.z_hat);
+        let best = self.answers.iter().min_by(|a, b| payoff(a).total_cmp(&payoff(b)));
+        if let Some(answer) = best.filter(|answer| vector::norm(lam) > 0.0 && payoff(answer) <= offset) {
+            return Ok(Response { bound: None, ..answer.clone() });
+        }
+        self.calls += 1;
+        let answer = self.oracle.respond(lam, offset)?;
+        self.answers.push(answer.clone());
+        Ok(answer)
+    }
+
+    fn measurement_radius(&self) -> f64 {
+        self.oracle.measurement_radius()
+    }
+}

@@ -1,0 +1,119 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Respond, Response};
+use crate::certificate::{Bound, Certificate, ValueFunction, least_payoff};
+use crate::env::TabularMdp;
+use crate::error::{Error, Result};
+use crate::measurement::Discounting;
+use crate::policy::{Mixed, TabularPolicy};
+use crate::rl::{self, Occupancy, Plan};
+use crate::set::SharedSet;
+
+/// How best responses are planned without a horizon. With one it is always backward induction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Planner {
+    /// Howard's policy iteration.
+    #[default]
+    PolicyIteration,
+    /// Value iteration to machine precision.
+    ValueIteration,
+}
+
+/// Best responses in a known world, exact up to rounding, each with a certified bound.
+#[derive(Debug)]
+pub struct Exact {
+    model: TabularMdp,
+    discounting: Discounting,
+    planner: Planner,
+    decisions: Vec<bool>,
+    /// Without discount and horizon: a bound on the steps left in each state.
+    steps: Option<Vec<f64>>,
+    guess: Vec<f64>,
+    /// Policies found before, so that equal answers share one policy.
+    known: HashMap<Vec<u32>, (Arc<TabularPolicy>, Vec<f64>)>,
+}
+
+impl Exact {
+    /// An oracle for `model`. Without discount and horizon every policy must end.
+    pub fn new(model: TabularMdp, discounting: Discounting, planner: Planner) -> Result<Self> {
+        let decisions = rl::decision_states(&model);
+        let mut steps = None;
+        if discounting.gamma() == 1.0 && discounting.horizon().is_none() {
+            if let Some((state, action)) = rl::endless(&model, &decisions) {
+                return Err(Error::NeverEnds { state, action });
+            }
+            let each_step = vec![1.0; model.states() * model.actions()];
+            let guess = vec![0.0; model.states()];
+            let mut longest = rl::policy_iteration(&model, 1.0, &decisions, &each_step, guess)?.values;
+            // Slack for rounding: the bound must hold with certainty, not be tight.
+            longest.iter_mut().for_each(|w| *w *= 1.0 + 1e-6);
+            steps = Some(longest);
+        }
+        let guess = vec![0.0; model.states()];
+        Ok(Self { model, discounting, planner, decisions, steps, guess, known: HashMap::new() })
+    }
+
+    fn plan(&mut self, lam: &[f64]) -> Result<Plan> {
+        let (model, gamma) = (&self.model, self.discounting.gamma());
+        let rewards = model.rewards(lam);
+        if let Some(horizon) = self.discounting.horizon() {
+            return Ok(rl::backward_induction(model, gamma, horizon, &self.decisions, &rewards));
+        }
+        let guess = std::mem::take(&mut self.guess);
+        let plan = match self.planner {
+            Planner::PolicyIteration => rl::policy_iteration(model, gamma, &self.decisions, &rewards, guess)?,
+            Planner::ValueIteration => rl::value_iteration(model, gamma, &self.decisions, &rewards, guess),
+        };
+        self.guess.clone_from(&plan.values);
+        Ok(plan)
+    }
+
+    /// The long-term measurement of a mixed policy.
+    pub fn measure(&self, mixture: &Mixed<TabularPolicy>) -> Result<Vec<f64>> {
+        Ok(Occupancy::of_mixture(&self.model, &self.discounting, mixture)?.measure(&self.model))
+    }
+
+    /// Checks a certificate against this world, the set and the mixture it speaks of.
+    pub fn check(
+        &self,
+        certificate: &Certificate,
+        set: &SharedSet,
+        mixture: &Mixed<TabularPolicy>,
+    ) -> Result<()> {
+        let measured = self.measure(mixture)?;
+        certificate.check(set, &self.model, &self.discounting, &self.decisions, &measured)
+    }
+}
+
+impl Respond for Exact {
+    type Policy = TabularPolicy;
+
+    fn respond(&mut self, lam: &[f64], _offset: f64) -> Result<Response<TabularPolicy>> {
+        crate::error::dimension("lambda", lam.len(), self.model.measures().dim())?;
+        crate::error::finite("lambda", lam)?;
+        let plan = self.plan(lam)?;
+        let (policy, z_hat) = match self.known.get(&plan.actions) {
+            Some(known) => known.clone(),
+            None => {
+                let (states, actions) = (self.model.states(), self.model.actions());
+                let policy = TabularPolicy::deterministic(states, actions, plan.actions.clone())?;
+                let z_hat = Occupancy::of(&self.model, &self.discounting, &policy)?.measure(&self.model);
+                let known = (Arc::new(policy), z_hat);
+                self.known.insert(plan.actions, known.clone());
+                known
+            }
+        };
+        let witness = ValueFunction { values: plan.values, steps: self.steps.clone() };
+        let value = least_payoff(&self.model, &self.discounting, &self.decisions, lam, &witness)?;
+        Ok(Response { policy, z_hat, bound: Some(Bound { value, witness: Arc::new(witness) }) })
+    }
+
+    fn measurement_radius(&self) -> f64 {
+        let weight = match &self.steps {
+            Some(steps) => self.model.start().iter().map(|&(s, p)| p * steps[s]).sum(),
+            None => self.discounting.total_weight(),
+        };
+        self.model.measurement_bound() * weight
+    }
+}

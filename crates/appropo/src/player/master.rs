@@ -1,0 +1,403 @@
+//! The corrective player's master problem: the best point of the hull of all answers.
+
+use nalgebra::{Cholesky, DMatrix, DVector};
+
+use super::{Decision, project};
+use crate::error::Result;
+use crate::root;
+use crate::set::ConvexSet;
+use crate::vector::{add_scaled, difference, distance, dot, norm, scale};
+
+/// The convex hull of some answers ẑ, and a point in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Hull {
+    vertices: Vec<Vertex>,
+    point: Vec<f64>,
+}
+
+#[derive(Debug, Clone)]
+struct Vertex {
+    index: usize,
+    z: Vec<f64>,
+    weight: f64,
+}
+
+/// Newton steps, and steps of the method of multipliers: both end far earlier unless rounding keeps them going.
+const STEPS: usize = 60;
+
+impl Hull {
+    pub(crate) fn new(dim: usize) -> Self {
+        Self { vertices: Vec::new(), point: vec![0.0; dim] }
+    }
+
+    /// Adds an answer; the first one carries all the weight.
+    pub(crate) fn add(&mut self, index: usize, z: &[f64]) {
+        let weight = if self.vertices.is_empty() {
+            self.point.copy_from_slice(z);
+            1.0
+        } else {
+            0.0
+        };
+        self.vertices.push(Vertex { index, z: z.to_vec(), weight });
+    }
+
+    /// The point.
+    pub(crate) fn point(&self) -> &[f64] {
+        &self.point
+    }
+
+    /// The answers that carry weight.
+    pub(crate) fn weights(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.vertices.iter().map(|v| (v.index, v.weight))
+    }
+
+    /// Moves to the point of the hull that is closest to the set.
+    pub(crate) fn approach(&mut self, set: &dyn ConvexSet) -> Result<()> {
+        let zero = vec![0.0; self.point.len()];
+        self.minimize(&Smooth { set, linear: &zero, shift: &zero })?;
+        self.prune();
+        Ok(())
+    }
+
+    /// Moves to the point of hull ∩ set with the largest last entry, by the method of multipliers, and returns
+    /// the decision λ = y − e for the set's multiplier y: its oracle answer is the best column to add.
+    /// The set must leave the last entry free.
+    pub(crate) fn maximize(&mut self, set: &dyn ConvexSet) -> Result<Decision> {
+        let last = self.point.len() - 1;
+        let size = self.vertices.iter().map(|v| norm(&v.z)).fold(f64::MIN_POSITIVE, f64::max);
+        // One unit of the objective for a violation of a thousandth of the hull's size.
+        let mut rho = 1e3 / size;
+        let mut y = vec![0.0; last + 1];
+        let mut nearest = vec![0.0; last + 1];
+        let mut violation = f64::INFINITY;
+        for _ in 0..STEPS {
+            let shift: Vec<f64> = y.iter().map(|y| y / rho).collect();
+            let mut linear = vec![0.0; last + 1];
+            linear[last] = -1.0 / rho;
+            self.minimize(&Smooth { set, linear: &linear, shift: &shift })?;
+            let moved: Vec<f64> = self.point.iter().zip(&shift).map(|(x, s)| x + s).collect();
+            project(set, &moved, &mut nearest)?;
+            y = moved.iter().zip(&nearest).map(|(u, p)| rho * (u - p)).collect();
+            y[last] = 0.0;
+            let before = std::mem::replace(&mut violation, distance(&self.point, &nearest));
+            if violation <= 1e-13 * size {
+                break;
+            }
+            if violation > 0.1 * before {
+                rho *= 10.0;
+            }
+        }
+        self.prune();
+        let offset = dot(&y, &nearest);
+        let mut lam = y;
+        lam[last] = -1.0;
+        Ok(Decision { lam, offset })
+    }
+
+    /// Minimises a smooth function over the hull by Newton's method.
+    fn minimize(&mut self, function: &Smooth) -> Result<()> {
+        let size = self.vertices.iter().map(|v| norm(&v.z)).fold(0.0, f64::max);
+        let (mut least_gap, mut misses) = (f64::INFINITY, 0);
+        for _ in 0..STEPS {
+            let gradient = function.gradient(&self.point)?;
+            let directions: Vec<Vec<f64>> =
+                self.vertices.iter().map(|v| difference(&v.z, &self.point)).collect();
+            let slopes: Vec<f64> = directions.iter().map(|d| dot(&gradient, d)).collect();
+            let gap = -slopes.iter().copied().fold(0.0, f64::min);
+            misses = if gap < 0.5 * least_gap { 0 } else { misses + 1 };
+            least_gap = gap.min(least_gap);
+            let rounding = size * (1e-15 * norm(&gradient) + 1e-17 * size);
+            if gap <= rounding || (misses > 5 && gap <= 1e3 * rounding) {
+                break;
+            }
+            let hessian = function.hessian(&self.point, &gradient, &directions)?;
+            let weights: Vec<f64> = self.vertices.iter().map(|v| v.weight).collect();
+            let target = quadratic_on_simplex(&slopes, hessian, weights);
+            let mut step = vec![0.0; self.point.len()];
+            for (direction, weight) in directions.iter().zip(&target) {
+                add_scaled(&mut step, *weight, direction);
+            }
+            // Near the minimum the slope along the step drowns in rounding, and Newton's step needs no search.
+            let slope = dot(&slopes, &target);
+            let t = if slope.abs() <= 10.0 * rounding {
+                1.0
+            } else {
+                function.line_search(&self.point, &step, slope)?
+            };
+            for (vertex, target) in self.vertices.iter_mut().zip(&target) {
+                vertex.weight += t * (target - vertex.weight);
+            }
+            self.gather();
+        }
+        Ok(())
+    }
+
+    /// The point from its weights.
+    fn gather(&mut self) {
+        let total: f64 = self.vertices.iter().map(|v| v.weight).sum();
+        self.point.fill(0.0);
+        for vertex in &mut self.vertices {
+            vertex.weight /= total;
+            add_scaled(&mut self.point, vertex.weight, &vertex.z);
+        }
+    }
+
+    /// Drops answers without weight, and by Carathéodory's theorem all but d + 1.
+    fn prune(&mut self) {
+        self.vertices.retain(|v| v.weight > 1e-15);
+        while self.vertices.len() > self.point.len() + 1 {
+            let along = affine_dependence(&self.vertices);
+            let ratio = |v: &Vertex, a: f64| if a > 0.0 { v.weight / a } else { f64::INFINITY };
+            let ratios: Vec<f64> = self.vertices.iter().zip(&along).map(|(v, &a)| ratio(v, a)).collect();
+            let t = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+            for (vertex, a) in self.vertices.iter_mut().zip(&along) {
+                vertex.weight = (vertex.weight - t * a).max(0.0);
+            }
+            let emptied = ratios.iter().position(|r| *r == t).unwrap_or(0);
+            self.vertices.remove(emptied);
+            self.vertices.retain(|v| v.weight > 1e-15);
+        }
+        self.gather();
+    }
+}
+
+/// α ≠ 0 with Σ αᵢzᵢ = 0 and Σ αᵢ = 0, for more than d + 1 points, by Gaussian elimination.
+fn affine_dependence(vertices: &[Vertex]) -> Vec<f64> {
+    let count = vertices.len();
+    let dim = vertices[0].z.len();
+    let mut rows: Vec<Vec<f64>> = (0..dim).map(|i| vertices.iter().map(|v| v.z[i]).collect()).collect();
+    rows.push(vec![1.0; count]);
+    let mut pivots: Vec<(usize, Vec<f64>)> = Vec::new();
+    for mut row in rows {
+        for (pivot, reduced) in &pivots {
+            let factor = row[*pivot];
+            add_scaled(&mut row, -factor, reduced);
+        }
+        let largest = (0..count).max_by(|&a, &b| row[a].abs().total_cmp(&row[b].abs())).unwrap_or(0);
+        if row[largest].abs() > 1e-13 {
+            let factor = 1.0 / row[largest];
+            scale(&mut row, factor);
+            for (_, other) in &mut pivots {
+                let factor = other[largest];
+                add_scaled(other, -factor, &row);
+            }
+            pivots.push((largest, row));
+        }
+    }
+    let free = (0..count).find(|c| pivots.iter().all(|(p, _)| p != c)).unwrap_or(0);
+    let mut alpha = vec![0.0; count];
+    alpha[free] = 1.0;
+    for (pivot, row) in &pivots {
+        alpha[*pivot] = -row[free];
+    }
+    alpha
+}
+
+/// linear·x + ½ dist²(x + shift, set).
+struct Smooth<'a> {
+    set: &'a dyn ConvexSet,
+    linear: &'a [f64],
+    shift: &'a [f64],
+}
+
+impl Smooth<'_> {
+    /// linear + u − Γ(u) at u = x + shift.
+    fn gradient(&self, x: &[f64]) -> Result<Vec<f64>> {
+        let u: Vec<f64> = x.iter().zip(self.shift).map(|(x, s)| x + s).collect();
+        let mut nearest = vec![0.0; u.len()];
+        project(self.set, &u, &mut nearest)?;
+        Ok((0..u.len()).map(|i| self.linear[i] + u[i] - nearest[i]).collect())
+    }
+
+    /// dᵢ·(I − DΓ)dⱼ for all directions, by differences of the gradient: any set will do, as only its
+    /// projection is needed. Each difference points away from the set, where the function is smooth.
+    fn hessian(&self, x: &[f64], gradient: &[f64], directions: &[Vec<f64>]) -> Result<DMatrix<f64>> {
+        let outward = difference(gradient, self.linear);
+        let size = norm(x) + 1.0;
+        let columns: Vec<Vec<f64>> = directions
+            .iter()
+            .map(|d| {
+                let length = norm(d).max(f64::MIN_POSITIVE);
+                let h = 1e-7 * size / length * dot(&outward, d).signum();
+                let mut moved = x.to_vec();
+                add_scaled(&mut moved, h, d);
+                let mut column = difference(&self.gradient(&moved)?, gradient);
+                scale(&mut column, 1.0 / h);
+                Ok(column)
+            })
+            .collect::<Result<_>>()?;
+        let product = |i: usize, j: usize| dot(&directions[i], &columns[j]);
+        Ok(DMatrix::from_fn(directions.len(), directions.len(), |i, j| (product(i, j) + product(j, i)) / 2.0))
+    }
+
+    /// How much of `step` to go: all of it if the slope at its end is well below that at its start, else to
+    /// where the slope vanishes. Slopes stay accurate where differences of values drown in rounding.
+    fn line_search(&self, x: &[f64], step: &[f64], slope: f64) -> Result<f64> {
+        if !(slope < 0.0) {
+            return Ok(0.0);
+        }
+        let mut failed = None;
+        let mut slope_at = |t: f64| {
+            let mut moved = x.to_vec();
+            add_scaled(&mut moved, t, step);
+            match self.gradient(&moved) {
+                Ok(gradient) => dot(&gradient, step),
+                Err(error) => {
+                    failed = Some(error);
+                    0.0
+                }
+            }
+        };
+        let at_end = slope_at(1.0);
+        let t = if at_end <= -0.5 * slope {
+            1.0
+        } else {
+            // Slopes this close to 0 end the search.
+            let flat = |s: f64| if s.abs() <= -0.01 * slope { 0.0 } else { s };
+            root::bracketed(|t| flat(slope_at(t)), (0.0, slope), (1.0, at_end))
+        };
+        failed.map_or(Ok(t), Err)
+    }
+}
+
+/// argmin of c·δ + ½ δᵀHδ, δ = w − w₀, over the probability simplex, by a primal active-set method from w₀.
+///
+/// H is a matrix of differences, semidefinite only up to rounding; as much of ½μ‖δ‖² as makes it definite is
+/// added, which shortens the Newton step but keeps its fixed point.
+fn quadratic_on_simplex(c: &[f64], mut h: DMatrix<f64>, mut w: Vec<f64>) -> Vec<f64> {
+    let n = w.len();
+    let spread = (0..n).map(|i| h[(i, i)].abs().max(c[i].abs())).fold(f64::MIN_POSITIVE, f64::max);
+    // Σw is fixed, so adding (Σw)² changes nothing but makes H regular along w.
+    h.add_scalar_mut(spread);
+    let mut mu = 1e-13 * spread;
+    (0..n).for_each(|i| h[(i, i)] += mu);
+    while Cholesky::new(h.clone()).is_none() {
+        mu *= 10.0;
+        (0..n).for_each(|i| h[(i, i)] += mu);
+    }
+    let start = w.clone();
+    let slope = |w: &[f64], i: usize| c[i] + (0..n).map(|j| h[(i, j)] * (w[j] - start[j])).sum::<f64>();
+    let mut free: Vec<bool> = w.iter().map(|w| *w > 0.0).collect();
+    for _ in 0..20 * n + 20 {
+        let gradient: Vec<f64> = (0..n).map(|i| slope(&w, i)).collect();
+        let inside: Vec<usize> = (0..n).filter(|&i| free[i]).collect();
+        let block = DMatrix::from_fn(inside.len(), inside.len(), |i, j| h[(inside[i], inside[j])]);
+        let Some(factor) = Cholesky::new(block) else { break };
+        let down = factor.solve(&DVector::from_fn(inside.len(), |i, _| -gradient[inside[i]]));
+        let ones = factor.solve(&DVector::from_element(inside.len(), 1.0));
+        let nu = down.sum() / ones.sum();
+        let step: Vec<f64> = (0..inside.len()).map(|i| down[i] - nu * ones[i]).collect();
+        let (mut t, mut blocking) = (1.0, None);
+        for (i, &at) in inside.iter().enumerate() {
+            if step[i] < 0.0 && w[at] + t * step[i] < 0.0 {
+                t = w[at] / -step[i];
+                blocking = Some(at);
+            }
+        }
+        for (i, &at) in inside.iter().enumerate() {
+            w[at] = (w[at] + t * step[i]).max(0.0);
+        }
+        if let Some(at) = blocking {
+            w[at] = 0.0;
+            free[at] = false;
+            continue;
+        }
+        // Optimal on this face: free the entry whose gradient lies furthest below the common level.
+        let gradient: Vec<f64> = (0..n).map(|i| slope(&w, i)).collect();
+        let level = inside.iter().map(|&i| w[i] * gradient[i]).sum::<f64>() / w.iter().sum::<f64>();
+        let below = |i: usize| level - gradient[i];
+        let largest = (0..n).filter(|&i| !free[i]).max_by(|&a, &b| below(a).total_cmp(&below(b)));
+        match largest.filter(|&i| below(i) > 1e-13 * (spread + level.abs())) {
+            Some(i) => free[i] = true,
+            None => break,
+        }
+    }
+    let total: f64 = w.iter().sum();
+    w.iter().map(|w| w / total).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::random::{self, Generator};
+    use crate::set::{Ball, Bounds, KlBall, Product, SharedSet, Simplex};
+
+    fn random_points(count: usize, dim: usize, rng: &mut Generator) -> Vec<Vec<f64>> {
+        (0..count).map(|_| (0..dim).map(|_| 4.0 * random::unit(rng) - 2.0).collect()).collect()
+    }
+
+    fn hull(points: &[Vec<f64>]) -> Hull {
+        let mut hull = Hull::new(points[0].len());
+        for (i, z) in points.iter().enumerate() {
+            hull.add(i, z);
+        }
+        hull
+    }
+
+    fn sets() -> Vec<SharedSet> {
+        vec![
+            Arc::new(Ball::new(vec![2.0; 5], 0.5).unwrap()),
+            Arc::new(Bounds::new(vec![0.3; 5], vec![f64::INFINITY; 5]).unwrap()),
+            Arc::new(Simplex::probability(5).unwrap()),
+            Arc::new(KlBall::entropy_at_least(5, 1.5).unwrap()),
+        ]
+    }
+
+    /// Optimality: no vertex lies further along −λ than the point, up to 1e-10.
+    #[test]
+    fn the_closest_point_satisfies_the_optimality_condition() {
+        let mut rng = random::generator(2);
+        for (i, set) in sets().into_iter().enumerate() {
+            for count in [1, 2, 5, 12, 30] {
+                let points = random_points(count, 5, &mut rng);
+                let mut hull = hull(&points);
+                hull.approach(&set).unwrap();
+                let x = hull.point().to_vec();
+                assert!(hull.vertices.len() <= 6);
+                assert!((hull.weights().map(|(_, w)| w).sum::<f64>() - 1.0).abs() < 1e-12);
+                let mut nearest = vec![0.0; 5];
+                set.project(&x, &mut nearest);
+                let mut lam = difference(&x, &nearest);
+                let length = norm(&lam);
+                if length < 1e-11 {
+                    continue;
+                }
+                scale(&mut lam, 1.0 / length);
+                let least = points.iter().map(|z| dot(&lam, z)).fold(f64::INFINITY, f64::min);
+                assert!(
+                    dot(&lam, &x) - least <= 1e-10,
+                    "set {i}, {count} points: gap {:e}",
+                    dot(&lam, &x) - least
+                );
+            }
+        }
+    }
+
+    /// The maximum over hull ∩ set, judged by weak duality with the multiplier returned.
+    #[test]
+    fn the_largest_point_meets_its_dual_bound() {
+        let mut rng = random::generator(4);
+        let sets: [SharedSet; 2] = [
+            Arc::new(Ball::new(vec![0.0; 3], 0.4).unwrap()),
+            Arc::new(Bounds::new(vec![f64::NEG_INFINITY; 3], vec![0.1; 3]).unwrap()),
+        ];
+        for set in sets {
+            let with_objective: SharedSet = Arc::new(Product::new(vec![
+                set,
+                Arc::new(Bounds::new(vec![f64::NEG_INFINITY], vec![f64::INFINITY]).unwrap()),
+            ]));
+            for _ in 0..20 {
+                let mut points = random_points(10, 4, &mut rng);
+                points.push(vec![0.0, 0.0, 0.0, -2.0]);
+                let mut hull = hull(&points);
+                let decision = hull.maximize(&with_objective).unwrap();
+                assert!(with_objective.distance(hull.point()) <= 1e-11);
+                let least = points.iter().map(|z| dot(&decision.lam, z)).fold(f64::INFINITY, f64::min);
+                let upper = decision.offset - least;
+                assert!((upper - hull.point()[3]).abs() <= 1e-9, "{upper} against {}", hull.point()[3]);
+            }
+        }
+    }
+}

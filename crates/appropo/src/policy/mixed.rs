@@ -1,0 +1,43 @@
+use std::sync::Arc;
+
+use crate::random::{self, Generator};
+
+/// A mixed policy μ: before an episode one policy is drawn, which then takes all its actions.
+#[derive(Debug, Clone)]
+pub struct Mixed<P> {
+    parts: Vec<(f64, Arc<P>)>,
+}
+
+impl<P> Mixed<P> {
+    /// Policies with their weights. Weights are scaled to sum 1, zero weights dropped, and the same policy
+    /// given twice is merged.
+    pub fn new(parts: impl IntoIterator<Item = (f64, Arc<P>)>) -> Self {
+        let mut merged: Vec<(f64, Arc<P>)> = Vec::new();
+        let mut places = std::collections::HashMap::new();
+        for (weight, policy) in parts {
+            if weight > 0.0 {
+                let place = *places.entry(Arc::as_ptr(&policy)).or_insert(merged.len());
+                match merged.get_mut(place) {
+                    Some(part) => part.0 += weight,
+                    None => merged.push((weight, policy)),
+                }
+            }
+        }
+        let total: f64 = merged.iter().map(|(w, _)| w).sum();
+        for (weight, _) in &mut merged {
+            *weight /= total;
+        }
+        Self { parts: merged }
+    }
+
+    /// The policies and their probabilities μ(π).
+    pub fn parts(&self) -> &[(f64, Arc<P>)] {
+        &self.parts
+    }
+
+    /// The policy of the next episode; `None` for a mixture of nothing.
+    pub fn draw(&self, rng: &mut Generator) -> Option<&P> {
+        let chosen = random::choose(self.parts.iter().map(|(w, _)| *w), 1.0, rng);
+        self.parts.get(chosen).map(|(_, policy)| policy.as_ref())
+    }
+}

@@ -1,0 +1,89 @@
+//! Scalar-reward reinforcement learning: planning in known worlds, and playing episodes.
+
+mod backward_induction;
+mod chain;
+mod occupancy;
+mod policy_iteration;
+mod rollout;
+mod value_iteration;
+
+pub use backward_induction::backward_induction;
+pub use occupancy::Occupancy;
+pub use policy_iteration::policy_iteration;
+pub use rollout::play_episode;
+pub use value_iteration::value_iteration;
+
+use crate::env::TabularMdp;
+
+/// An optimal deterministic policy with its value function.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The action, as `[stage * states + state]`; one stage if the policy is stationary.
+    pub actions: Vec<u32>,
+    /// The value, in the same places.
+    pub values: Vec<f64>,
+}
+
+/// The states in which an action may have to be chosen: reachable and not terminal.
+pub fn decision_states(model: &TabularMdp) -> Vec<bool> {
+    let mut reached = vec![false; model.states()];
+    let mut open: Vec<usize> = model.start().iter().map(|(s, _)| *s).collect();
+    while let Some(state) = open.pop() {
+        if model.is_terminal(state) || std::mem::replace(&mut reached[state], true) {
+            continue;
+        }
+        for action in 0..model.actions() {
+            open.extend(
+                model.row(state, action).iter().filter(|t| t.probability > 0.0).map(|t| t.next as usize),
+            );
+        }
+    }
+    reached
+}
+
+/// A decision state and an action from which some policy never ends; `None` if every policy ends.
+pub fn endless(model: &TabularMdp, decisions: &[bool]) -> Option<(usize, usize)> {
+    // The largest set of states that some actions never leave: states without such an action drop out.
+    let mut inside = decisions.to_vec();
+    let stays = |inside: &[bool], state: usize| {
+        (0..model.actions()).find(|&action| {
+            model.row(state, action).iter().all(|t| t.probability == 0.0 || inside[t.next as usize])
+        })
+    };
+    loop {
+        let leaving: Vec<usize> =
+            (0..inside.len()).filter(|&s| inside[s] && stays(&inside, s).is_none()).collect();
+        if leaving.is_empty() {
+            break;
+        }
+        for state in leaving {
+            inside[state] = false;
+        }
+    }
+    (0..inside.len()).filter(|&s| inside[s]).find_map(|s| stays(&inside, s).map(|action| (s, action)))
+}
+
+/// r(s, a) + γ Σ P(s′|s, a) V(s′), where states that need no decision have value 0.
+fn backup(
+    model: &TabularMdp,
+    gamma: f64,
+    rewards: &[f64],
+    values: &[f64],
+    state: usize,
+    action: usize,
+) -> f64 {
+    let future: f64 = model.row(state, action).iter().map(|t| t.probability * values[t.next as usize]).sum();
+    rewards[state * model.actions() + action] + gamma * future
+}
+
+/// The best action and its backup.
+fn best_action(model: &TabularMdp, gamma: f64, rewards: &[f64], values: &[f64], state: usize) -> (u32, f64) {
+    let mut best = (0, f64::NEG_INFINITY);
+    for action in 0..model.actions() {
+        let value = backup(model, gamma, rewards, values, state, action);
+        if value > best.1 {
+            best = (action as u32, value);
+        }
+    }
+    best
+}

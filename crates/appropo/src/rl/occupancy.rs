@@ -1,0 +1,102 @@
+use super::chain::Chain;
+use super::decision_states;
+use crate::env::TabularMdp;
+use crate::error::Result;
+use crate::measurement::Discounting;
+use crate::policy::{Mixed, TabularPolicy};
+use crate::vector::add_scaled;
+
+/// ρ(s, a), the expected discounted number of times an episode takes action a in state s; one table a step
+/// where there is a horizon. Measurements are linear in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Occupancy {
+    states: usize,
+    actions: usize,
+    /// `[(stage * states + state) * actions + action]`.
+    mass: Vec<f64>,
+}
+
+impl Occupancy {
+    /// The occupancy of a policy, from one transposed solve or, with a horizon, one pass forward.
+    pub fn of(model: &TabularMdp, discounting: &Discounting, policy: &TabularPolicy) -> Result<Self> {
+        let (states, actions, gamma) = (model.states(), model.actions(), discounting.gamma());
+        let decisions = decision_states(model);
+        let mut visits = vec![0.0; states];
+        let Some(horizon) = discounting.horizon() else {
+            let chain = Chain::new(model, gamma, &decisions, |s, a| policy.probability(0, s, a));
+            chain.visits(model.start(), &mut visits)?;
+            return Ok(Self {
+                states,
+                actions,
+                mass: spread(&visits, actions, |s, a| policy.probability(0, s, a)),
+            });
+        };
+        for &(state, probability) in model.start() {
+            visits[state] += probability;
+        }
+        let mut mass = Vec::with_capacity(horizon * states * actions);
+        for stage in 0..horizon {
+            for (visits, decides) in visits.iter_mut().zip(&decisions) {
+                *visits *= f64::from(*decides);
+            }
+            let now = spread(&visits, actions, |s, a| policy.probability(stage, s, a));
+            visits.fill(0.0);
+            for (row, &mass) in now.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
+                for t in model.row(row / actions, row % actions) {
+                    visits[t.next as usize] += gamma * mass * t.probability;
+                }
+            }
+            mass.extend(now);
+        }
+        Ok(Self { states, actions, mass })
+    }
+
+    /// The occupancy of a mixed policy: the weighted sum of its parts'.
+    pub fn of_mixture(
+        model: &TabularMdp,
+        discounting: &Discounting,
+        mixture: &Mixed<TabularPolicy>,
+    ) -> Result<Self> {
+        let entries = model.states() * model.actions() * discounting.horizon().unwrap_or(1);
+        let mut sum = Self { states: model.states(), actions: model.actions(), mass: vec![0.0; entries] };
+        for (weight, policy) in mixture.parts() {
+            add_scaled(&mut sum.mass, *weight, &Self::of(model, discounting, policy)?.mass);
+        }
+        Ok(sum)
+    }
+
+    /// An occupancy given by its entries, as found by a linear programme; negative ones are rounding.
+    pub fn from_mass(model: &TabularMdp, mut mass: Vec<f64>) -> Self {
+        mass.iter_mut().for_each(|m| *m = m.max(0.0));
+        Self { states: model.states(), actions: model.actions(), mass }
+    }
+
+    /// The long-term measurement Z̄ = Σ ρ(s, a) E[z | s, a].
+    pub fn measure(&self, model: &TabularMdp) -> Vec<f64> {
+        let table = self.states * self.actions;
+        let stages = self.mass.len() / table;
+        model.measure(|s, a| (0..stages).map(|t| self.mass[t * table + s * self.actions + a]).sum())
+    }
+
+    /// The single policy π(a|s) = ρ(s, a)/ρ(s), which has this occupancy and so the same measurements.
+    /// States that are never visited choose uniformly.
+    pub fn policy(&self) -> Result<TabularPolicy> {
+        let mut table = self.mass.clone();
+        for row in table.chunks_mut(self.actions) {
+            let total: f64 = row.iter().sum();
+            if total > f64::MIN_POSITIVE {
+                row.iter_mut().for_each(|p| *p /= total);
+            } else {
+                row.fill(1.0 / self.actions as f64);
+            }
+        }
+        TabularPolicy::stochastic(self.states, self.actions, table)
+    }
+}
+
+fn spread(visits: &[f64], actions: usize, policy: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    let rows = visits.iter().enumerate();
+    rows.flat_map(|(s, v)| (0..actions).map(move |a| (s, a, v)))
+        .map(|(s, a, v)| if *v > 0.0 { v * policy(s, a) } else { 0.0 })
+        .collect()
+}

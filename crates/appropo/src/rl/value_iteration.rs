@@ -1,0 +1,31 @@
+use super::{Plan, best_action};
+use crate::env::TabularMdp;
+
+const SWEEPS: usize = 1_000_000;
+
+/// The best stationary policy for `rewards[state * actions + action]`, by value iteration until no value
+/// changes by more than rounding. `guess` is a value function to start from.
+pub fn value_iteration(
+    model: &TabularMdp,
+    gamma: f64,
+    decisions: &[bool],
+    rewards: &[f64],
+    guess: Vec<f64>,
+) -> Plan {
+    let mut values = guess;
+    let mut actions = vec![0; model.states()];
+    for _ in 0..SWEEPS {
+        let (mut change, mut size) = (0.0f64, 0.0f64);
+        for state in (0..model.states()).filter(|&s| decisions[s]) {
+            let (action, value) = best_action(model, gamma, rewards, &values, state);
+            change = change.max((value - values[state]).abs());
+            size = size.max(value.abs());
+            values[state] = value;
+            actions[state] = action;
+        }
+        if change <= 4.0 * f64::EPSILON * size {
+            break;
+        }
+    }
+    Plan { actions, values }
+}

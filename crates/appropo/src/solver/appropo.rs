@@ -1,0 +1,162 @@
+use std::sync::Arc;
+
+use super::{Observer, Round};
+use crate::certificate::{Certificate, Evidence};
+use crate::error::{Result, in_range};
+use crate::oracle::{Respond, Response};
+use crate::player::{Decision, Player};
+use crate::policy::Mixed;
+use crate::set::{ConvexSet, SharedSet};
+
+/// What to stop at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Goal {
+    /// The least distance (Algorithm 2): an infeasible problem goes on until the bounds meet.
+    #[default]
+    Distance,
+    /// Feasibility (Algorithm 5): stop at the first proof that no policy will do.
+    Feasibility,
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// T, the most rounds to play.
+    pub rounds: usize,
+    /// Distances and gaps up to this count as 0.
+    pub tolerance: f64,
+    /// What to stop at.
+    pub goal: Goal,
+}
+
+impl Default for Options {
+    /// 1,000 rounds, 1e-6, the least distance.
+    fn default() -> Self {
+        Self { rounds: 1000, tolerance: 1e-6, goal: Goal::Distance }
+    }
+}
+
+impl Options {
+    pub(super) fn check(&self) -> Result<()> {
+        in_range("rounds", self.rounds as f64, self.rounds > 0, "1 or more")?;
+        in_range("tolerance", self.tolerance, self.tolerance > 0.0, "more than 0")
+    }
+
+    fn reached(&self, distance: f64, lower_bound: f64) -> bool {
+        let gap = distance - lower_bound;
+        let infeasible = lower_bound > self.tolerance;
+        distance <= self.tolerance
+            || (infeasible && (gap <= self.tolerance || self.goal == Goal::Feasibility))
+            || gap <= 0.1 * self.tolerance
+    }
+}
+
+/// A mixed policy and the evidence for what it is.
+#[derive(Debug, Clone)]
+pub struct Solution<P> {
+    /// μ̄.
+    pub mixture: Mixed<P>,
+    /// What is claimed of it.
+    pub certificate: Certificate,
+    /// Rounds played, each with one call of the oracle.
+    pub rounds: usize,
+    /// The player's regret over these rounds.
+    pub regret: f64,
+}
+
+/// ApproPO: finds a mixed policy whose measurements lie in `set`, or as close to it as any policy's can.
+pub fn appropo<O: Respond>(
+    set: &SharedSet,
+    player: &mut dyn Player,
+    oracle: &mut O,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Solution<O::Policy>> {
+    let mut record = Record::default();
+    let distance = play(set, player, oracle, options, observer, &mut record)?;
+    Ok(record.solution(player, distance, options.tolerance))
+}
+
+/// The rounds of [`appropo`], from wherever `player` and `record` stand. Returns the distance reached.
+pub(super) fn play<O: Respond>(
+    set: &SharedSet,
+    player: &mut dyn Player,
+    oracle: &mut O,
+    options: &Options,
+    observer: &mut dyn Observer,
+    record: &mut Record<O::Policy>,
+) -> Result<f64> {
+    options.check()?;
+    let mut distance = f64::INFINITY;
+    for round in 1..=options.rounds {
+        let decision = player.decision().clone(); // λₜ
+        let response = oracle.respond(&decision.lam, decision.offset)?; // πₜ for reward −λₜ·z, with ẑₜ
+        player.observe(&response.z_hat)?; // λₜ₊₁
+        record.add(&decision, &response, player);
+        distance = set.distance(player.z_bar());
+        let lower_bound = record.evidence.lower_bound();
+        let now = Round {
+            round,
+            lam: &decision.lam,
+            z_hat: &response.z_hat,
+            z_bar: player.z_bar(),
+            distance,
+            lower_bound,
+        };
+        if observer.round(&now).is_break() || options.reached(distance, lower_bound) {
+            break;
+        }
+    }
+    Ok(distance)
+}
+
+/// The answers so far: policies by number, and what they prove.
+pub(super) struct Record<P> {
+    policies: Vec<(usize, Arc<P>)>,
+    pub(super) evidence: Evidence,
+    pub(super) rounds: usize,
+    /// Policies to hold before those without weight are let go.
+    capacity: usize,
+}
+
+impl<P> Default for Record<P> {
+    fn default() -> Self {
+        Self { policies: Vec::new(), evidence: Evidence::default(), rounds: 0, capacity: 64 }
+    }
+}
+
+impl<P> Record<P> {
+    pub(super) fn add(&mut self, decision: &Decision, response: &Response<P>, player: &dyn Player) {
+        if let Some(bound) = &response.bound {
+            self.evidence.add(&decision.lam, decision.offset, bound);
+        }
+        self.keep(response);
+        if self.policies.len() > self.capacity {
+            self.policies.retain(|(index, _)| player.keeps(*index));
+            self.capacity = 64 + 2 * self.policies.len();
+        }
+    }
+
+    /// Takes the policy alone.
+    pub(super) fn keep(&mut self, response: &Response<P>) {
+        self.policies.push((self.rounds, Arc::clone(&response.policy)));
+        self.rounds += 1;
+    }
+
+    /// The mixture with these weights.
+    pub(super) fn mixture(&self, weights: impl IntoIterator<Item = (usize, f64)>) -> Mixed<P> {
+        Mixed::new(weights.into_iter().filter_map(|(index, weight)| {
+            let place = self.policies.binary_search_by_key(&index, |(i, _)| *i).ok()?;
+            Some((weight, Arc::clone(&self.policies[place].1)))
+        }))
+    }
+
+    fn solution(self, player: &dyn Player, distance: f64, tolerance: f64) -> Solution<P> {
+        Solution {
+            mixture: self.mixture(player.weights()),
+            rounds: self.rounds,
+            regret: player.regret(),
+            certificate: self.evidence.certificate(player.z_bar().to_vec(), distance, tolerance),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+use std::sync::Arc;
+
+use super::appropo::{Record, play};
+use super::{Goal, Observer, Options, Round, appropo};
+use crate::certificate::{Certificate, Verdict};
+use crate::error::{Error, Result};
+use crate::oracle::{Cache, Respond};
+use crate::player::{Decision, FullyCorrective, Player};
+use crate::policy::Mixed;
+use crate::set::{Bounds, ConvexSet, Product, SharedSet};
+
+/// The largest value of one measurement subject to the others lying in a set.
+#[derive(Debug, Clone)]
+pub struct Maximum<P> {
+    /// The value reached; `None` if no feasible policy was found.
+    pub value: Option<f64>,
+    /// No feasible policy has more.
+    pub upper_bound: f64,
+    /// The mixed policy that reaches it.
+    pub mixture: Mixed<P>,
+    /// The evidence that it is feasible, or that none is. Its last measurement is the objective's.
+    pub certificate: Certificate,
+    /// Calls of the oracle.
+    pub oracle_calls: usize,
+}
+
+/// The set with the objective as a free last entry.
+fn with_objective(set: &SharedSet, at_least: f64) -> Result<SharedSet> {
+    let objective = Bounds::new(vec![at_least], vec![f64::INFINITY])?;
+    Ok(Arc::new(Product::new(vec![Arc::clone(set), Arc::new(objective)])))
+}
+
+fn objective_alone(dim: usize) -> Decision {
+    let mut lam = vec![0.0; dim];
+    lam[dim - 1] = -1.0;
+    Decision { lam, offset: f64::INFINITY }
+}
+
+/// Maximises the oracle's last measurement subject to the others lying in `set`, with the objective inside the
+/// corrective player's master problem.
+///
+/// First the hull of answers is brought to the set as in [`appropo`]. Then each round moves to the best point
+/// of hull ∩ set, and asks the oracle for the policy that the set's multiplier y prices highest,
+/// max over π of (objective − y·Z̄), which also bounds the maximum from above.
+pub fn maximize<O: Respond>(
+    set: &SharedSet,
+    oracle: &mut O,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Maximum<O::Policy>> {
+    let dim = set.dim() + 1;
+    let set = with_objective(set, f64::NEG_INFINITY)?;
+    let mut player = FullyCorrective::new(Arc::clone(&set));
+    let mut record = Record::default();
+    let alone = objective_alone(dim);
+    let response = oracle.respond(&alone.lam, alone.offset)?;
+    let mut upper_bound = response.bound.as_ref().map_or(f64::INFINITY, |b| -b.value);
+    player.observe(&response.z_hat)?;
+    record.add(&alone, &response, &player);
+    let mut distance = set.distance(player.z_bar());
+    if distance > options.tolerance {
+        let feasibility = Options { goal: Goal::Feasibility, ..*options };
+        distance = play(&set, &mut player, oracle, &feasibility, observer, &mut record)?;
+    }
+    if distance > options.tolerance {
+        let certificate =
+            record.evidence.clone().certificate(player.z_bar().to_vec(), distance, options.tolerance);
+        return Ok(Maximum {
+            value: None,
+            upper_bound: if certificate.verdict == Verdict::Infeasible {
+                f64::NEG_INFINITY
+            } else {
+                upper_bound
+            },
+            mixture: record.mixture(player.weights()),
+            certificate,
+            oracle_calls: record.rounds,
+        });
+    }
+    let mut hull = player.into_hull();
+    for _ in 0..options.rounds {
+        let decision = hull.maximize(&set)?;
+        let value = hull.point()[dim - 1];
+        if upper_bound - value <= options.tolerance {
+            break;
+        }
+        let response = oracle.respond(&decision.lam, f64::NEG_INFINITY)?;
+        if let Some(bound) = &response.bound {
+            upper_bound = upper_bound.min(decision.offset - bound.value);
+        }
+        let now = Round {
+            round: record.rounds + 1,
+            lam: &decision.lam,
+            z_hat: &response.z_hat,
+            z_bar: hull.point(),
+            distance: set.distance(hull.point()),
+            lower_bound: 0.0,
+        };
+        let stop = observer.round(&now).is_break() || upper_bound - value <= options.tolerance;
+        if stop {
+            record.rounds += 1;
+            break;
+        }
+        hull.add(record.rounds, &response.z_hat);
+        record.keep(&response);
+    }
+    let z_bar = hull.point().to_vec();
+    let distance = set.distance(&z_bar);
+    Ok(Maximum {
+        value: Some(z_bar[dim - 1]),
+        upper_bound,
+        mixture: record.mixture(hull.weights()),
+        certificate: record.evidence.clone().certificate(z_bar, distance, options.tolerance),
+        oracle_calls: record.rounds,
+    })
+}
+
+/// The same maximum by the paper's binary search (section 3.4): a feasibility problem for each threshold on the
+/// objective, all of them with one cache of policies.
+pub fn binary_search<O: Respond>(
+    set: &SharedSet,
+    oracle: &mut Cache<O>,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Maximum<O::Policy>>
+where
+    O::Policy: Clone,
+{
+    let dim = set.dim() + 1;
+    let alone = objective_alone(dim);
+    let first = oracle.respond(&alone.lam, f64::NEG_INFINITY)?;
+    let Some(bound) = first.bound else {
+        return Err(Error::Objective("a binary search needs an oracle that bounds the objective".into()));
+    };
+    let mut upper_bound = -bound.value;
+    // Verdicts must be sharper than the search's own tolerance.
+    let inner = Options { goal: Goal::Feasibility, tolerance: 0.01 * options.tolerance, ..*options };
+    let mut attempt = |at_least: f64, oracle: &mut Cache<O>| {
+        let set = with_objective(set, at_least)?;
+        let mut player = FullyCorrective::new(Arc::clone(&set));
+        appropo(&set, &mut player, oracle, &inner, observer)
+    };
+    let mut best = attempt(f64::NEG_INFINITY, oracle)?;
+    if best.certificate.verdict != Verdict::Feasible {
+        return Ok(Maximum {
+            value: None,
+            upper_bound: if best.certificate.verdict == Verdict::Infeasible {
+                f64::NEG_INFINITY
+            } else {
+                upper_bound
+            },
+            mixture: best.mixture,
+            certificate: best.certificate,
+            oracle_calls: oracle.calls(),
+        });
+    }
+    let reached = |certificate: &Certificate| certificate.z_bar[dim - 1];
+    while upper_bound - reached(&best.certificate) > options.tolerance {
+        let middle = (upper_bound + reached(&best.certificate)) / 2.0;
+        let solution = attempt(middle, oracle)?;
+        match solution.certificate.verdict {
+            Verdict::Feasible if reached(&solution.certificate) > reached(&best.certificate) => {
+                best = solution
+            }
+            Verdict::Infeasible => upper_bound = middle,
+            _ => break,
+        }
+    }
+    Ok(Maximum {
+        value: Some(reached(&best.certificate)),
+        upper_bound,
+        mixture: best.mixture,
+        certificate: best.certificate,
+        oracle_calls: oracle.calls(),
+    })
+}

@@ -1,0 +1,10 @@
+//! The algorithms: repeated play of a λ-player against an oracle.
+
+mod appropo;
+pub mod game;
+mod maximize;
+mod observer;
+
+pub use appropo::{Goal, Options, Solution, appropo};
+pub use maximize::{Maximum, binary_search, maximize};
+pub use observer::{Observer, Round};

@@ -1,0 +1,151 @@
+//! The Mars rover's exact answers, found in every way there is.
+
+use std::sync::Arc;
+
+use appropo::baseline::{maximize_occupancy, solve_occupancy};
+use appropo::certificate::Verdict;
+use appropo::constraint::{Constraint, Target};
+use appropo::env::{World, mars_rover};
+use appropo::measurement::Discounting;
+use appropo::oracle::{Cache, Exact, Planner};
+use appropo::player::FullyCorrective;
+use appropo::policy::TabularPolicy;
+use appropo::set::Ball;
+use appropo::solver::{Options, Solution, appropo, binary_search, maximize};
+
+/// The answers are known to eight digits.
+const DIGITS: f64 = 1e-7;
+
+fn rover() -> World {
+    mars_rover::world("8x8", 0.05).unwrap()
+}
+
+fn discounted() -> Discounting {
+    Discounting::new(0.99, None).unwrap()
+}
+
+fn diversity(radius: f64) -> Constraint {
+    let center = rover().grid.unwrap().uniform_upper_triangle();
+    Constraint::share("visits", Arc::new(Ball::new(center, radius).unwrap()))
+}
+
+fn safety() -> Constraint {
+    Constraint::at_most("failure", 0.2).unwrap()
+}
+
+fn speed() -> Constraint {
+    Constraint::at_least("reward", -0.17).unwrap()
+}
+
+/// The optimum of one measure, three ways: in the master, by binary search, and as one conic programme.
+fn optimum(measure: &str, sign: f64, constraints: Vec<Constraint>, discounting: Discounting) -> f64 {
+    let world = rover();
+    let target = Target::new(world.model.measures(), constraints).unwrap();
+    let objective = world.model.measures().range(measure).unwrap().start;
+    let model = world.model.select(&target.selection_with(objective, sign));
+    let exact = || Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
+    let options = Options { tolerance: 1e-8, ..Options::default() };
+    let in_master = maximize(target.set(), &mut exact(), &options, &mut ()).unwrap();
+    let value = in_master.value.unwrap();
+    println!("{measure}: {value} <= {} in {} calls", in_master.upper_bound, in_master.oracle_calls);
+    assert!(in_master.upper_bound - value <= 1e-8 && in_master.upper_bound >= value - 1e-10);
+    let mut cache = Cache::new(exact());
+    let searched = binary_search(target.set(), &mut cache, &options, &mut ()).unwrap();
+    println!("  search {:?} <= {} in {} calls", searched.value, searched.upper_bound, searched.oracle_calls);
+    assert!((searched.value.unwrap() - value).abs() <= DIGITS);
+    if discounting.horizon().is_none() {
+        let programme = maximize_occupancy(target.set(), &model, &discounting, 1e-6).unwrap();
+        let by_programme = *programme.certificate.z_bar.last().unwrap();
+        assert!((by_programme - value).abs() <= 1e-6, "{by_programme} by the programme, {value} by appropo");
+    }
+    sign * value
+}
+
+#[track_caller]
+fn agree(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= DIGITS, "found {found}, expected {expected}");
+}
+
+#[test]
+fn largest_reward_without_constraints_is_by_crashing() {
+    agree(optimum("reward", 1.0, vec![], discounted()), -0.04165632);
+    // Crashing is all that this policy does.
+    let world = rover();
+    let target = Target::new(world.model.measures(), vec![]).unwrap();
+    let model = world.model.select(&target.selection_with(1, 1.0));
+    let mut exact = Exact::new(model, discounted(), Planner::PolicyIteration).unwrap();
+    let best = maximize(target.set(), &mut exact, &Options::default(), &mut ()).unwrap();
+    let all = Exact::new((*world.model).clone(), discounted(), Planner::PolicyIteration).unwrap();
+    agree(all.measure(&best.mixture).unwrap()[0], 0.95834368);
+}
+
+#[test]
+fn largest_reward_with_the_safety_constraint() {
+    agree(optimum("reward", 1.0, vec![safety()], discounted()), -0.11100520);
+}
+
+#[test]
+fn largest_reward_with_safety_and_diversity() {
+    agree(optimum("reward", 1.0, vec![safety(), diversity(0.12)], discounted()), -0.1112974);
+}
+
+#[test]
+fn least_failure_with_the_speed_constraint() {
+    agree(optimum("failure", -1.0, vec![speed()], discounted()), 0.02243969);
+}
+
+#[test]
+fn undiscounted_with_and_without_the_horizon() {
+    let undiscounted = Discounting::new(1.0, None).unwrap();
+    agree(optimum("reward", 1.0, vec![safety()], undiscounted), -0.11878246);
+    let capped = Discounting::new(1.0, Some(300)).unwrap();
+    agree(optimum("reward", 1.0, vec![safety()], capped), -0.11878246);
+}
+
+fn solve(constraints: Vec<Constraint>, tolerance: f64) -> (Target, Exact, Solution<TabularPolicy>) {
+    let world = rover();
+    let target = Target::new(world.model.measures(), constraints).unwrap();
+    let model = world.model.select(target.selection());
+    let mut exact = Exact::new(model, discounted(), Planner::PolicyIteration).unwrap();
+    let mut player = FullyCorrective::new(Arc::clone(target.set()));
+    let options = Options { tolerance, ..Options::default() };
+    let solution = appropo(target.set(), &mut player, &mut exact, &options, &mut ()).unwrap();
+    exact.check(&solution.certificate, target.set(), &solution.mixture).unwrap();
+    (target, exact, solution)
+}
+
+#[test]
+fn few_calls_reach_the_target_set() {
+    let (_, _, plain) = solve(vec![safety(), speed()], 1e-9);
+    assert_eq!(plain.certificate.verdict, Verdict::Feasible);
+    assert!(plain.certificate.distance <= 1e-9);
+    println!("{} calls", plain.rounds);
+    assert!(plain.rounds <= 4, "{} calls", plain.rounds);
+    let (_, _, diverse) = solve(vec![safety(), speed(), diversity(0.12)], 1e-9);
+    assert_eq!(diverse.certificate.verdict, Verdict::Feasible);
+    assert!(diverse.certificate.distance <= 1e-9);
+    println!("{} calls, {} policies", diverse.rounds, diverse.mixture.parts().len());
+    assert!(diverse.rounds <= 25, "{} calls", diverse.rounds);
+}
+
+#[test]
+fn the_least_diversity_radius_lies_between_two_verdicts() {
+    let verdict = |radius| solve(vec![safety(), speed(), diversity(radius)], 1e-9).2.certificate.verdict;
+    assert_eq!(verdict(0.0465919 + 5e-7), Verdict::Feasible);
+    assert_eq!(verdict(0.0465919 - 5e-7), Verdict::Infeasible);
+}
+
+#[test]
+fn an_infeasible_set_is_proved_so_with_its_distance() {
+    let impossible =
+        || vec![Constraint::at_most("failure", 0.02).unwrap(), Constraint::at_least("reward", -0.125).unwrap()];
+    let (target, _, solution) = solve(impossible(), 1e-8);
+    let certificate = &solution.certificate;
+    assert_eq!(certificate.verdict, Verdict::Infeasible);
+    agree(certificate.distance, 0.00460232);
+    assert!(certificate.distance - certificate.lower_bound <= 1e-8);
+    let model = rover().model.select(target.selection());
+    let programme = solve_occupancy(target.set(), &model, &discounted(), 1e-6).unwrap();
+    assert!((programme.certificate.distance - 0.00460232).abs() <= 1e-6);
+    assert_eq!(programme.certificate.verdict, Verdict::Infeasible);
+}
