@@ -296,6 +296,26 @@ fn cones_satisfy_moreaus_decomposition() {
 }
 
 #[test]
+fn derivatives_are_the_limits_of_differences() {
+    for Case { name, set, tolerance, .. } in cases().into_iter().filter(|c| c.tolerance <= EXACT) {
+        let mut rng = random::generator(13);
+        let mut agreeing = 0;
+        for _ in 0..200 {
+            let (x, d) = (point(set.dim(), &mut rng), point(set.dim(), &mut rng));
+            let mut derivative = vec![0.0; x.len()];
+            set.derivative(&x)(&d, &mut derivative);
+            let h = 1e-6 / norm(&d);
+            let at = |t: f64| project(&set, &x.iter().zip(&d).map(|(x, d)| x + t * d).collect::<Vec<_>>());
+            let difference: Vec<f64> = minus(&at(h), &at(-h)).iter().map(|v| v / (2.0 * h)).collect();
+            let apart = norm(&minus(&derivative, &difference));
+            agreeing += usize::from(apart <= (1e-3 + tolerance) * norm(&d));
+        }
+        // A few points lie within the difference's reach of a kink.
+        assert!(agreeing >= 198, "{name}: only {agreeing} of 200 derivatives agree");
+    }
+}
+
+#[test]
 fn recession_cones_are_the_limits_of_scaled_projections() {
     for Case { name, set, tolerance, .. } in cases() {
         let mut rng = random::generator(5);

@@ -47,12 +47,12 @@ fn optimum(measure: &str, sign: f64, constraints: Vec<Constraint>, discounting: 
     let options = Options { tolerance: 1e-8, ..Options::default() };
     let in_master = maximize(target.set(), &mut exact(), &options, &mut ()).unwrap();
     let value = in_master.value.unwrap();
-    println!("{measure}: {value} <= {} in {} calls", in_master.upper_bound, in_master.oracle_calls);
     assert!(in_master.upper_bound - value <= 1e-8 && in_master.upper_bound >= value - 1e-10);
     let mut cache = Cache::new(exact());
+    let options = Options { tolerance: 1e-6, ..options };
     let searched = binary_search(target.set(), &mut cache, &options, &mut ()).unwrap();
-    println!("  search {:?} <= {} in {} calls", searched.value, searched.upper_bound, searched.oracle_calls);
-    assert!((searched.value.unwrap() - value).abs() <= DIGITS);
+    assert!((searched.value.unwrap() - value).abs() <= 1e-6, "{:?} by search", searched.value);
+    assert!(searched.upper_bound >= value - 1e-8);
     if discounting.horizon().is_none() {
         let programme = maximize_occupancy(target.set(), &model, &discounting, 1e-6).unwrap();
         let by_programme = *programme.certificate.z_bar.last().unwrap();
@@ -119,26 +119,25 @@ fn few_calls_reach_the_target_set() {
     let (_, _, plain) = solve(vec![safety(), speed()], 1e-9);
     assert_eq!(plain.certificate.verdict, Verdict::Feasible);
     assert!(plain.certificate.distance <= 1e-9);
-    println!("{} calls", plain.rounds);
     assert!(plain.rounds <= 4, "{} calls", plain.rounds);
     let (_, _, diverse) = solve(vec![safety(), speed(), diversity(0.12)], 1e-9);
     assert_eq!(diverse.certificate.verdict, Verdict::Feasible);
     assert!(diverse.certificate.distance <= 1e-9);
-    println!("{} calls, {} policies", diverse.rounds, diverse.mixture.parts().len());
     assert!(diverse.rounds <= 25, "{} calls", diverse.rounds);
 }
 
 #[test]
 fn the_least_diversity_radius_lies_between_two_verdicts() {
-    let verdict = |radius| solve(vec![safety(), speed(), diversity(radius)], 1e-9).2.certificate.verdict;
+    let verdict = |radius| solve(vec![safety(), speed(), diversity(radius)], 1e-8).2.certificate.verdict;
     assert_eq!(verdict(0.0465919 + 5e-7), Verdict::Feasible);
     assert_eq!(verdict(0.0465919 - 5e-7), Verdict::Infeasible);
 }
 
 #[test]
 fn an_infeasible_set_is_proved_so_with_its_distance() {
-    let impossible =
-        || vec![Constraint::at_most("failure", 0.02).unwrap(), Constraint::at_least("reward", -0.125).unwrap()];
+    let impossible = || {
+        vec![Constraint::at_most("failure", 0.02).unwrap(), Constraint::at_least("reward", -0.125).unwrap()]
+    };
     let (target, _, solution) = solve(impossible(), 1e-8);
     let certificate = &solution.certificate;
     assert_eq!(certificate.verdict, Verdict::Infeasible);

@@ -8,13 +8,15 @@ use crate::vector;
 pub struct Cache<O: Respond> {
     oracle: O,
     answers: Vec<Response<O::Policy>>,
+    /// The answer given last: giving it twice in a row would teach the player nothing.
+    last: Option<usize>,
     calls: usize,
 }
 
 impl<O: Respond> Cache<O> {
     /// An empty cache in front of `oracle`.
     pub fn new(oracle: O) -> Self {
-        Self { oracle, answers: Vec::new(), calls: 0 }
+        Self { oracle, answers: Vec::new(), last: None, calls: 0 }
     }
 
     /// How often the oracle itself was asked.
@@ -35,10 +37,12 @@ where
     type Policy = O::Policy;
 
     fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<O::Policy>> {
-        let payoff = |answer: &&Response<O::Policy>| vector::dot(lam, &answer.z_hat);
-        let best = self.answers.iter().min_by(|a, b| payoff(a).total_cmp(&payoff(b)));
-        if let Some(answer) = best.filter(|answer| vector::norm(lam) > 0.0 && payoff(answer) <= offset) {
-            return Ok(Response { bound: None, ..answer.clone() });
+        let payoff = |i: &usize| vector::dot(lam, &self.answers[*i].z_hat);
+        let best = (0..self.answers.len()).min_by(|a, b| payoff(a).total_cmp(&payoff(b)));
+        let useful = best.filter(|i| vector::norm(lam) > 0.0 && payoff(i) <= offset && self.last != Some(*i));
+        self.last = useful;
+        if let Some(i) = useful {
+            return Ok(Response { bound: None, ..self.answers[i].clone() });
         }
         self.calls += 1;
         let answer = self.oracle.respond(lam, offset)?;

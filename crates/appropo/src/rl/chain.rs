@@ -17,6 +17,8 @@ pub(super) struct Chain {
 }
 
 const SWEEPS: usize = 1_000_000;
+/// Rewards below this count as 0: their rounding is not relative any more.
+const SMALLEST: f64 = 1e-290;
 
 impl Chain {
     /// The chain of `policy(state, action)`, the probability of the action.
@@ -147,7 +149,8 @@ impl Chain {
         let (mut last, mut stalled) = (f64::INFINITY, false);
         for _ in 0..SWEEPS {
             self.residual(b, x, transposed, &mut r);
-            let (size, residual) = (largest(b).max(largest(x)), largest(&r));
+            let size = largest(b).max(largest(x)).max(SMALLEST);
+            let residual = largest(&r);
             if residual <= 4.0 * f64::EPSILON * size {
                 return Ok(());
             }

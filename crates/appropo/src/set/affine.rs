@@ -1,4 +1,4 @@
-use super::{Cone, Conic, ConvexSet};
+use super::{Cone, Conic, ConvexSet, Derivative};
 use crate::error::{Error, Result, dimension, finite};
 use crate::vector;
 
@@ -67,6 +67,10 @@ impl ConvexSet for AffineSubspace {
 
     fn project_recession(&self, x: &[f64], out: &mut [f64]) {
         self.reflect(x, true, out);
+    }
+
+    fn derivative<'a>(&'a self, _: &[f64]) -> Derivative<'a> {
+        Box::new(move |d, out| self.reflect(d, true, out))
     }
 
     fn conic(&self) -> Option<Conic> {

@@ -1,4 +1,4 @@
-use super::{Cone, Conic, ConvexSet};
+use super::{Cone, Conic, ConvexSet, Derivative};
 use crate::error::{Result, finite, in_range};
 use crate::vector;
 
@@ -38,6 +38,22 @@ impl ConvexSet for Ball {
 
     fn project_recession(&self, _: &[f64], out: &mut [f64]) {
         out.fill(0.0);
+    }
+
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        let mut normal = vector::difference(x, &self.center);
+        let distance = vector::norm(&normal);
+        if distance <= self.radius {
+            return Box::new(|d, out| out.copy_from_slice(d));
+        }
+        vector::scale(&mut normal, 1.0 / distance);
+        let shrink = self.radius / distance;
+        Box::new(move |d, out| {
+            let along = vector::dot(&normal, d);
+            for i in 0..d.len() {
+                out[i] = shrink * (d[i] - along * normal[i]);
+            }
+        })
     }
 
     fn radius(&self) -> Option<f64> {

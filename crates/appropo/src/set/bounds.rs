@@ -1,4 +1,4 @@
-use super::{Cone, Conic, ConvexSet};
+use super::{Cone, Conic, ConvexSet, Derivative};
 use crate::error::{Error, Result, dimension, in_range};
 
 /// {x : lower ≤ x ≤ upper}, entry by entry; bounds may be infinite.
@@ -80,6 +80,15 @@ impl ConvexSet for Bounds {
             let upper = if self.upper[i].is_finite() { 0.0 } else { f64::INFINITY };
             out[i] = x[i].max(lower).min(upper);
         }
+    }
+
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        let free: Vec<bool> = (0..x.len()).map(|i| self.lower[i] < x[i] && x[i] < self.upper[i]).collect();
+        Box::new(move |d, out| {
+            for i in 0..d.len() {
+                out[i] = if free[i] { d[i] } else { 0.0 };
+            }
+        })
     }
 
     fn radius(&self) -> Option<f64> {

@@ -1,4 +1,4 @@
-use super::{Cone, Conic, ConvexSet};
+use super::{Cone, Conic, ConvexSet, Derivative};
 use crate::error::{Error, Result, finite};
 use crate::vector;
 
@@ -67,6 +67,19 @@ impl ConvexSet for Slab {
         self.shift(x, zero_if_finite(self.lower), zero_if_finite(self.upper), out);
     }
 
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        let height = vector::dot(&self.normal, x);
+        if self.lower <= height && height <= self.upper {
+            return Box::new(|d, out| out.copy_from_slice(d));
+        }
+        Box::new(move |d, out| {
+            let along = vector::dot(&self.normal, d) / vector::dot(&self.normal, &self.normal);
+            for i in 0..d.len() {
+                out[i] = d[i] - along * self.normal[i];
+            }
+        })
+    }
+
     fn conic(&self) -> Option<Conic> {
         let mut form = Conic::free(self.dim());
         for (sign, bound) in [(1.0, self.upper), (-1.0, -self.lower)] {
@@ -89,6 +102,10 @@ impl ConvexSet for HalfSpace {
     fn project_recession(&self, x: &[f64], out: &mut [f64]) {
         self.0.project_recession(x, out);
     }
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        self.0.derivative(x)
+    }
+
     fn conic(&self) -> Option<Conic> {
         self.0.conic()
     }

@@ -1,6 +1,6 @@
 use std::cell::Cell;
 
-use super::{Cone, Conic, ConvexSet, SharedSet};
+use super::{Cone, Conic, ConvexSet, Derivative, SharedSet};
 use crate::error::{Result, in_range};
 use crate::{root, vector};
 
@@ -101,6 +101,33 @@ impl ConvexSet for Lift {
 
     fn project_recession(&self, x: &[f64], out: &mut [f64]) {
         self.project(x, out);
+    }
+
+    /// With J = DΓ_C(x/a) and v = c − Jc: da = (κ ds + v·dx)/(κ² + v·c) and d(ac) = J dx + v da, because J
+    /// vanishes along the normal x/a − c.
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        let (d, kappa) = (x.len() - 1, self.kappa);
+        let mut nearest = vec![0.0; x.len()];
+        self.project(x, &mut nearest);
+        let a = nearest[d] / kappa;
+        if a <= 0.0 {
+            // At height 0 the cone is that of recession.
+            return super::differences(x, |x, out| self.project(x, out));
+        }
+        let scaled: Vec<f64> = x[..d].iter().map(|x| x / a).collect();
+        let inner = self.set.derivative(&scaled);
+        let c: Vec<f64> = nearest[..d].iter().map(|y| y / a).collect();
+        let mut image = vec![0.0; d];
+        inner(&c, &mut image);
+        let v = vector::difference(&c, &image);
+        let slope = kappa * kappa + vector::dot(&v, &c);
+        Box::new(move |step, out| {
+            let (dx, out_x) = (&step[..d], &mut out[..d]);
+            inner(dx, out_x);
+            let da = (kappa * step[d] + vector::dot(&v, dx)) / slope;
+            vector::add_scaled(out_x, da, &v);
+            out[d] = kappa * da;
+        })
     }
 
     fn conic(&self) -> Option<Conic> {

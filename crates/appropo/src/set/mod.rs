@@ -73,6 +73,12 @@ pub trait ConvexSet: Send + Sync {
         vector::scale(out, A);
     }
 
+    /// The derivative of the projection at `x`, as a linear map: `derivative(x)(d, out)` writes DΓ(x)d.
+    /// The default takes a difference along d, pointing away from the set, where the projection is smooth.
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        differences(x, |x, out| self.project(x, out))
+    }
+
     /// A bound on the norm of every point of the set; `None` where it is unbounded or not known.
     fn radius(&self) -> Option<f64> {
         None
@@ -96,6 +102,29 @@ pub trait ConvexSet: Send + Sync {
     }
 }
 
+/// A linear map: `map(d, out)` writes the image of d.
+pub type Derivative<'a> = Box<dyn Fn(&[f64], &mut [f64]) + 'a>;
+
+/// The derivative of a projection at `x` by one-sided differences.
+fn differences<'a>(x: &[f64], project: impl Fn(&[f64], &mut [f64]) + 'a) -> Derivative<'a> {
+    let mut nearest = vec![0.0; x.len()];
+    project(x, &mut nearest);
+    let x = x.to_vec();
+    let outward = vector::difference(&x, &nearest);
+    let size = 1.0 + vector::norm(&x);
+    let reach = (0.05 * vector::norm(&outward)).clamp(1e-9 * size, 1e-7 * size);
+    Box::new(move |d, out| {
+        let length = vector::norm(d).max(f64::MIN_POSITIVE);
+        let h = reach / length * vector::dot(&outward, d).signum();
+        let mut moved = x.clone();
+        vector::add_scaled(&mut moved, h, d);
+        project(&moved, out);
+        for (out, nearest) in out.iter_mut().zip(&nearest) {
+            *out = (*out - nearest) / h;
+        }
+    })
+}
+
 /// A set that can be shared between threads and compositions.
 pub type SharedSet = Arc<dyn ConvexSet>;
 
@@ -108,6 +137,9 @@ impl<S: ConvexSet + ?Sized> ConvexSet for Arc<S> {
     }
     fn project_recession(&self, x: &[f64], out: &mut [f64]) {
         (**self).project_recession(x, out);
+    }
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        (**self).derivative(x)
     }
     fn radius(&self) -> Option<f64> {
         (**self).radius()

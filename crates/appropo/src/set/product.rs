@@ -1,4 +1,4 @@
-use super::{Conic, ConvexSet, SharedSet};
+use super::{Conic, ConvexSet, Derivative, SharedSet};
 
 /// C₁ × C₂ × …: consecutive blocks of the vector, each in its own set.
 ///
@@ -40,6 +40,21 @@ impl ConvexSet for Product {
 
     fn project_recession(&self, x: &[f64], out: &mut [f64]) {
         self.each(x, out, |block, x, out| block.project_recession(x, out));
+    }
+
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        let mut start = 0;
+        let mut parts = Vec::new();
+        for block in &self.blocks {
+            let range = start..start + block.dim();
+            parts.push((range.clone(), block.derivative(&x[range.clone()])));
+            start = range.end;
+        }
+        Box::new(move |d, out| {
+            for (range, part) in &parts {
+                part(&d[range.clone()], &mut out[range.clone()]);
+            }
+        })
     }
 
     fn radius(&self) -> Option<f64> {

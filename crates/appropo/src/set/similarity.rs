@@ -1,4 +1,4 @@
-use super::{Cone, Conic, ConvexSet, SharedSet};
+use super::{Cone, Conic, ConvexSet, Derivative, SharedSet};
 use crate::error::{Error, Result, dimension, finite, in_range};
 use crate::vector;
 
@@ -89,6 +89,22 @@ impl ConvexSet for Similarity {
     fn project_recession(&self, x: &[f64], out: &mut [f64]) {
         let origin = vec![0.0; self.dim()];
         self.through(self.factor.signum(), &origin, x, out, |x, out| self.set.project_recession(x, out));
+    }
+
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        let moved: Vec<f64> = x.iter().zip(&self.shift).map(|(x, t)| (x - t) / self.factor).collect();
+        let Some(columns) = &self.columns else { return self.set.derivative(&moved) };
+        let y: Vec<f64> = columns.iter().map(|q| vector::dot(q, &moved)).collect();
+        let inner = self.set.derivative(&y);
+        Box::new(move |d, out| {
+            let turned: Vec<f64> = columns.iter().map(|q| vector::dot(q, d)).collect();
+            let mut image = vec![0.0; turned.len()];
+            inner(&turned, &mut image);
+            out.fill(0.0);
+            for (q, y) in columns.iter().zip(&image) {
+                vector::add_scaled(out, *y, q);
+            }
+        })
     }
 
     fn radius(&self) -> Option<f64> {

@@ -1,4 +1,4 @@
-use super::{Cone, Conic, ConvexSet};
+use super::{Cone, Conic, ConvexSet, Derivative};
 use crate::error::{Error, Result, in_range};
 
 /// {x ≥ 0 : Σ xᵢ = total}; total 1 is the probability simplex.
@@ -58,6 +58,18 @@ impl ConvexSet for Simplex {
 
     fn project_recession(&self, _: &[f64], out: &mut [f64]) {
         out.fill(0.0);
+    }
+
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        let theta = threshold(x, self.total);
+        let support: Vec<bool> = x.iter().map(|x| *x > theta).collect();
+        let count = support.iter().filter(|s| **s).count().max(1) as f64;
+        Box::new(move |d, out| {
+            let mean = d.iter().zip(&support).filter(|(_, s)| **s).map(|(d, _)| d).sum::<f64>() / count;
+            for i in 0..d.len() {
+                out[i] = if support[i] { d[i] - mean } else { 0.0 };
+            }
+        })
     }
 
     fn radius(&self) -> Option<f64> {

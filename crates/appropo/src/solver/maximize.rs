@@ -155,15 +155,17 @@ where
         });
     }
     let reached = |certificate: &Certificate| certificate.z_bar[dim - 1];
-    while upper_bound - reached(&best.certificate) > options.tolerance {
-        let middle = (upper_bound + reached(&best.certificate)) / 2.0;
+    // Above the ceiling nothing feasible was found; only above the upper bound is that proved.
+    let mut ceiling = upper_bound;
+    while ceiling - reached(&best.certificate) > options.tolerance {
+        let middle = (ceiling + reached(&best.certificate)) / 2.0;
         let solution = attempt(middle, oracle)?;
         match solution.certificate.verdict {
             Verdict::Feasible if reached(&solution.certificate) > reached(&best.certificate) => {
                 best = solution
             }
-            Verdict::Infeasible => upper_bound = middle,
-            _ => break,
+            Verdict::Infeasible => (ceiling, upper_bound) = (middle, middle),
+            _ => ceiling = middle,
         }
     }
     Ok(Maximum {
