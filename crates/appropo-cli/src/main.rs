@@ -1,2 +1,65 @@
-//! x
-fn main() {}
+//! `appropo`: reinforcement learning under convex constraints from the command line.
+
+mod args;
+mod commands;
+mod picture;
+mod problem;
+mod report;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// What a command prints on standard output, and its exit status.
+pub struct Output {
+    text: String,
+    status: u8,
+}
+
+/// Why a command failed.
+pub enum Failure {
+    /// The user's input: exit status 2.
+    Input(String),
+    /// Anything else: exit status 1.
+    Other(String),
+}
+
+impl From<problem::Mistake> for Failure {
+    fn from(mistake: problem::Mistake) -> Self {
+        Failure::Input(mistake.to_string())
+    }
+}
+
+impl From<appropo::error::Error> for Failure {
+    fn from(error: appropo::error::Error) -> Self {
+        use appropo::error::Error;
+        match error {
+            // What is wrong with the problem as stated shows only when it is solved.
+            Error::NeverEnds { .. }
+            | Error::NoConicForm { .. }
+            | Error::OutOfRange { .. }
+            | Error::UnknownMeasure { .. } => Failure::Input(error.to_string()),
+            _ => Failure::Other(error.to_string()),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = args::Arguments::parse();
+    match commands::run(&arguments.command) {
+        Ok(output) => {
+            // A reader that closed the pipe early has all it wants.
+            let _ = std::io::stdout().write_all(output.text.as_bytes());
+            ExitCode::from(output.status)
+        }
+        Err(failure) => {
+            let (text, status) = match failure {
+                Failure::Input(text) => (text, 2),
+                Failure::Other(text) => (text, 1),
+            };
+            let _ = writeln!(std::io::stderr(), "error: {text}");
+            ExitCode::from(status)
+        }
+    }
+}

@@ -134,6 +134,13 @@ impl TabularMdp {
         self.outcomes.iter().map(norm).fold(0.0, f64::max)
     }
 
+    /// E‖z‖ of every state and action, as `[state * actions + action]`.
+    pub fn step_norms(&self) -> Vec<f64> {
+        let norm = |z: &[(u32, f64)]| z.iter().map(|(_, v)| v * v).sum::<f64>().sqrt();
+        let rows = self.shape.rows.windows(2).map(|row| &self.shape.transitions[row[0]..row[1]]);
+        rows.map(|row| row.iter().map(|t| t.probability * norm(self.outcome(t.outcome))).sum()).collect()
+    }
+
     /// The same world, measured by the selected entries only.
     pub fn select(&self, selection: &Selection) -> TabularMdp {
         let mut places = vec![Vec::new(); self.measures.dim()];

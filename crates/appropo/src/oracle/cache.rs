@@ -50,7 +50,7 @@ where
         Ok(answer)
     }
 
-    fn measurement_radius(&self) -> f64 {
+    fn measurement_radius(&self) -> Result<f64> {
         self.oracle.measurement_radius()
     }
 }

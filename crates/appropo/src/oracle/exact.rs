@@ -54,19 +54,15 @@ impl Exact {
         Ok(Self { model, discounting, planner, decisions, steps, guess, known: HashMap::new() })
     }
 
-    fn plan(&mut self, lam: &[f64]) -> Result<Plan> {
-        let (model, gamma) = (&self.model, self.discounting.gamma());
-        let rewards = model.rewards(lam);
-        if let Some(horizon) = self.discounting.horizon() {
-            return Ok(rl::backward_induction(model, gamma, horizon, &self.decisions, &rewards));
-        }
-        let guess = std::mem::take(&mut self.guess);
-        let plan = match self.planner {
-            Planner::PolicyIteration => rl::policy_iteration(model, gamma, &self.decisions, &rewards, guess)?,
-            Planner::ValueIteration => rl::value_iteration(model, gamma, &self.decisions, &rewards, guess),
-        };
-        self.guess.clone_from(&plan.values);
-        Ok(plan)
+    fn plan(&self, rewards: &[f64], guess: Vec<f64>) -> Result<Plan> {
+        let (model, gamma, decisions) = (&self.model, self.discounting.gamma(), &self.decisions);
+        Ok(match (self.discounting.horizon(), self.planner) {
+            (Some(horizon), _) => rl::backward_induction(model, gamma, horizon, decisions, rewards),
+            (None, Planner::PolicyIteration) => {
+                rl::policy_iteration(model, gamma, decisions, rewards, guess)?
+            }
+            (None, Planner::ValueIteration) => rl::value_iteration(model, gamma, decisions, rewards, guess),
+        })
     }
 
     /// The long-term measurement of a mixed policy.
@@ -92,7 +88,8 @@ impl Respond for Exact {
     fn respond(&mut self, lam: &[f64], _offset: f64) -> Result<Response<TabularPolicy>> {
         crate::error::dimension("lambda", lam.len(), self.model.measures().dim())?;
         crate::error::finite("lambda", lam)?;
-        let plan = self.plan(lam)?;
+        let plan = self.plan(&self.model.rewards(lam), self.guess.clone())?;
+        self.guess.clone_from(&plan.values);
         let (policy, z_hat) = match self.known.get(&plan.actions) {
             Some(known) => known.clone(),
             None => {
@@ -109,11 +106,10 @@ impl Respond for Exact {
         Ok(Response { policy, z_hat, bound: Some(Bound { value, witness: Arc::new(witness) }) })
     }
 
-    fn measurement_radius(&self) -> f64 {
-        let weight = match &self.steps {
-            Some(steps) => self.model.start().iter().map(|&(s, p)| p * steps[s]).sum(),
-            None => self.discounting.total_weight(),
-        };
-        self.model.measurement_bound() * weight
+    /// The largest expected Σ γⁱ‖zᵢ‖ of any policy, planned like a reward: far below B/(1 − γ) where episodes end.
+    fn measurement_radius(&self) -> Result<f64> {
+        let lengths = self.model.step_norms();
+        let plan = self.plan(&lengths, vec![0.0; self.model.states()])?;
+        Ok(self.model.start().iter().map(|&(s, p)| p * plan.values[s]).sum())
     }
 }

@@ -32,5 +32,5 @@ pub trait Respond {
     fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<Self::Policy>>;
 
     /// A bound on ‖Z̄(π)‖ over all policies.
-    fn measurement_radius(&self) -> f64;
+    fn measurement_radius(&self) -> Result<f64>;
 }

@@ -1,0 +1,123 @@
+//! The arguments of the command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::problem::{Method, PlayerKind, Settings};
+
+/// Reinforcement learning under convex constraints, with evidence.
+///
+/// Exit status: 0 feasible, 3 infeasible, 4 undecided, 2 bad input, 1 anything else.
+#[derive(Parser)]
+#[command(name = "appropo", version)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Find a mixed policy that satisfies all constraints, or prove that there is none
+    Solve(Solve),
+    /// Find the largest value of one measure subject to the constraints
+    Maximize(Optimize),
+    /// Find the smallest value of one measure subject to the constraints
+    Minimize(Optimize),
+    /// Read a problem and say what it states
+    Check {
+        /// A problem file, or the name of a built-in problem
+        problem: String,
+    },
+    /// List the built-in problems, environments, sets and players
+    List,
+}
+
+#[derive(Args)]
+pub struct Solve {
+    /// A problem file, or the name of a built-in problem
+    pub problem: String,
+    #[command(flatten)]
+    pub settings: Overrides,
+}
+
+#[derive(Args)]
+pub struct Optimize {
+    /// A problem file, or the name of a built-in problem
+    pub problem: String,
+    /// The measure to optimise: a name, or name[i] for an entry of a vector
+    #[arg(long)]
+    pub measure: String,
+    /// Where the objective goes: into the corrective player's master problem, or around it
+    #[arg(long, value_enum, default_value = "master")]
+    pub search: Search,
+    #[command(flatten)]
+    pub settings: Overrides,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Search {
+    /// Inside the corrective player's master problem
+    Master,
+    /// The paper's binary search with a shared cache
+    Binary,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Oracle {
+    /// Planning in the known model
+    Exact,
+}
+
+/// Settings that override those of the problem file.
+#[derive(Args)]
+pub struct Overrides {
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// How to solve
+    #[arg(long, value_enum)]
+    method: Option<Method>,
+    /// Who answers λ
+    #[arg(long, value_enum)]
+    oracle: Option<Oracle>,
+    /// Who chooses λ
+    #[arg(long, value_enum)]
+    player: Option<PlayerKind>,
+    /// Distances up to this count as 0
+    #[arg(long, value_parser = positive)]
+    tolerance: Option<f64>,
+    /// The most rounds to play
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: Option<u64>,
+    /// The height κ of the lifted set, for ogd and momentum
+    #[arg(long, value_parser = positive)]
+    kappa: Option<f64>,
+    /// The step size η, for ogd and momentum
+    #[arg(long, value_parser = positive)]
+    eta: Option<f64>,
+    /// The seed of all random draws
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+impl Overrides {
+    /// The settings in force.
+    pub fn apply(&self, settings: &Settings) -> Settings {
+        Settings {
+            method: self.method.unwrap_or(settings.method),
+            player: self.player.unwrap_or(settings.player),
+            tolerance: self.tolerance.unwrap_or(settings.tolerance),
+            rounds: self.rounds.map(|n| n as usize).or(settings.rounds),
+            kappa: self.kappa.or(settings.kappa),
+            eta: self.eta.or(settings.eta),
+            seed: self.seed.unwrap_or(settings.seed),
+            ..settings.clone()
+        }
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a number above 0".into()),
+    }
+}

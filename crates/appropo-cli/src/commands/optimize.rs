@@ -1,0 +1,99 @@
+use std::time::Instant;
+
+use appropo::baseline::{maximize_occupancy, solve_occupancy};
+use appropo::certificate::{Certificate, Verdict};
+use appropo::oracle::{Cache, Exact};
+use appropo::policy::{Mixed, TabularPolicy};
+use appropo::solver::{Maximum, Options, binary_search, maximize};
+
+use super::solve::rounds;
+use crate::args::{Optimize, Search};
+use crate::problem::{Method, Problem, suggestion};
+use crate::report::{Objective, Report};
+use crate::{Failure, Output};
+
+/// Maximises (`sign` 1) or minimises (−1) one measure subject to the constraints.
+pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
+    let problem = Problem::load(&arguments.problem)?;
+    let settings = arguments.settings.apply(&problem.settings);
+    let objective = entry(&problem, &arguments.measure)?;
+    let start = Instant::now();
+    let model = problem.world.model.select(&problem.target.selection_with(objective, sign));
+    let set = problem.target.set();
+    let mut oracle = Exact::new(model.clone(), problem.discounting, settings.planner)?;
+    let options = Options { rounds: rounds(&settings), tolerance: settings.tolerance, goal: settings.goal };
+    let maximum = match (settings.method, arguments.search) {
+        (Method::Occupancy, _) => by_programme(&problem, &model, settings.tolerance)?,
+        (Method::Appropo, Search::Master) => maximize(set, &mut oracle, &options, &mut ())?,
+        (Method::Appropo, Search::Binary) => {
+            let mut cache = Cache::new(oracle);
+            binary_search(set, &mut cache, &options, &mut ())?
+        }
+    };
+    let Maximum { value, upper_bound, mixture, certificate, oracle_calls } = maximum;
+    let mut report = Report::new(&problem, &settings, &certificate, &mixture, oracle_calls, start.elapsed())?;
+    report.objective = Some(Objective {
+        measure: arguments.measure.clone(),
+        goal: if sign > 0.0 { "maximize" } else { "minimize" },
+        value: value.map(|v| sign * v),
+        bound: upper_bound.is_finite().then_some(sign * upper_bound),
+    });
+    Ok(report.output(&problem, arguments.settings.json))
+}
+
+/// The entry of the measurement vector that a name, or name\[i\], stands for.
+fn entry(problem: &Problem, text: &str) -> Result<usize, Failure> {
+    let measures = problem.world.model.measures();
+    let (name, index) = match text.strip_suffix(']').and_then(|t| t.split_once('[')) {
+        Some((name, index)) => (name, Some(index)),
+        None => (text, None),
+    };
+    let known: Vec<&str> = measures.iter().map(|(name, _)| name).collect();
+    let range = measures.range(name).map_err(|error| {
+        Failure::Input(format!("--measure {text}: {error}; {}", suggestion(name, known.iter().copied())))
+    })?;
+    let count = range.len();
+    let bad = |problem: String| Failure::Input(format!("--measure {text}: {problem}"));
+    match index.map(str::parse::<usize>) {
+        None if count == 1 => Ok(range.start),
+        Some(Ok(i)) if i < count => Ok(range.start + i),
+        None => Err(bad(format!("\"{name}\" has {count} entries; write {name}[0] to {name}[{}]", count - 1))),
+        Some(_) => Err(bad(format!("expected a whole number from 0 to {} in the brackets", count - 1))),
+    }
+}
+
+fn by_programme(
+    problem: &Problem,
+    model: &appropo::env::TabularMdp,
+    tolerance: f64,
+) -> Result<Maximum<TabularPolicy>, Failure> {
+    let set = problem.target.set();
+    match maximize_occupancy(set, model, &problem.discounting, tolerance) {
+        Ok(programme) => {
+            let value = programme.certificate.z_bar.last().copied();
+            Ok(Maximum {
+                value,
+                upper_bound: f64::INFINITY,
+                mixture: Mixed::new([(1.0, programme.policy)]),
+                certificate: programme.certificate,
+                oracle_calls: 0,
+            })
+        }
+        // The solver says only that there is no point; the least distance says how far off the problem is.
+        Err(error) => {
+            let selected = problem.world.model.select(problem.target.selection());
+            let programme = solve_occupancy(set, &selected, &problem.discounting, tolerance)?;
+            let certificate: Certificate = programme.certificate;
+            if certificate.verdict != Verdict::Infeasible {
+                return Err(error.into());
+            }
+            Ok(Maximum {
+                value: None,
+                upper_bound: f64::NEG_INFINITY,
+                mixture: Mixed::new([(1.0, programme.policy)]),
+                certificate,
+                oracle_calls: 0,
+            })
+        }
+    }
+}

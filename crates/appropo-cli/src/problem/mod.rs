@@ -1,0 +1,92 @@
+//! Problem files: a world, what is measured in it, and the constraints.
+
+mod constraint;
+mod document;
+mod environment;
+mod settings;
+
+use std::path::Path;
+
+use appropo::constraint::Target;
+use appropo::env::World;
+use appropo::measurement::Discounting;
+
+pub use constraint::{SETS, Shown};
+pub use document::{Mistake, suggestion};
+pub use environment::ENVIRONMENTS;
+pub use settings::{Method, PLAYERS, PlayerKind, Settings};
+
+use document::{Result, Source, Table};
+
+/// The problems that come with the program.
+pub const BUILT_IN: [(&str, &str); 9] = [
+    ("mars-rover", include_str!("../../../../problems/mars-rover.toml")),
+    ("mars-rover-diverse", include_str!("../../../../problems/mars-rover-diverse.toml")),
+    ("mars-rover-infeasible", include_str!("../../../../problems/mars-rover-infeasible.toml")),
+    ("mars-rover-undiscounted", include_str!("../../../../problems/mars-rover-undiscounted.toml")),
+    ("mars-rover-30x30", include_str!("../../../../problems/mars-rover-30x30.toml")),
+    ("deep-sea-treasure", include_str!("../../../../problems/deep-sea-treasure.toml")),
+    ("frozen-lake", include_str!("../../../../problems/frozen-lake.toml")),
+    ("cliff-walking", include_str!("../../../../problems/cliff-walking.toml")),
+    ("bandit", include_str!("../../../../problems/bandit.toml")),
+];
+
+/// A problem, read and checked.
+pub struct Problem {
+    pub name: String,
+    pub world: World,
+    pub discounting: Discounting,
+    pub target: Target,
+    /// How each constraint is shown to people.
+    pub shown: Vec<Shown>,
+    pub settings: Settings,
+}
+
+impl Problem {
+    /// Reads a problem file, or the built-in problem of this name.
+    pub fn load(name_or_path: &str) -> std::result::Result<Self, Mistake> {
+        let path = Path::new(name_or_path);
+        let built_in = BUILT_IN.iter().find(|(name, _)| *name == name_or_path);
+        if let Some((name, text)) = built_in.filter(|_| !path.is_file()) {
+            return Self::read(name, Source { file: name, text });
+        }
+        let source = Source { file: name_or_path, text: "" };
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let known = BUILT_IN.iter().map(|(name, _)| *name);
+            let hint = match name_or_path.contains(['/', '.']) {
+                true => String::new(),
+                false => format!(", nor is it a built-in problem; {}", suggestion(name_or_path, known)),
+            };
+            source.nowhere(format!("can't be read as a file ({error}){hint}"))
+        })?;
+        let name = path.file_stem().map_or(name_or_path.into(), |stem| stem.to_string_lossy());
+        Self::read(&name, Source { file: name_or_path, text: &text })
+    }
+
+    fn read(name: &str, source: Source) -> Result<Self> {
+        let document = source.parse()?;
+        let root = Table::new(source, document.get_ref(), 0..0);
+        let environment = root.require("environment", "{ name = \"mars-rover\" }")?;
+        let discount = root.require("discount", "0.99")?;
+        let gamma = discount.number_where(|g| (0.0..=1.0).contains(&g), "a number between 0 and 1")?;
+        let (world, horizon) = environment::read(&environment.table()?, &discount, gamma)?;
+        let discounting = discount.at(Discounting::new(gamma, horizon))?;
+        let mut constraints = Vec::new();
+        let mut shown = Vec::new();
+        if let Some(entry) = root.get("constraint") {
+            for item in entry.items()? {
+                let (constraint, show) = constraint::read(&item, &world)?;
+                constraints.push(constraint);
+                shown.push(show);
+            }
+        }
+        let target =
+            Target::new(world.model.measures(), constraints).map_err(|e| source.nowhere(e.to_string()))?;
+        let settings = match root.get("solve") {
+            Some(entry) => Settings::read(&entry.table()?)?,
+            None => Settings::default(),
+        };
+        root.finish()?;
+        Ok(Self { name: name.into(), world, discounting, target, shown, settings })
+    }
+}

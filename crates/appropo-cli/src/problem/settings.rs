@@ -1,0 +1,111 @@
+//! The `[solve]` table.
+
+use appropo::oracle::Planner;
+use appropo::solver::Goal;
+
+use super::document::{Result, Table};
+
+/// How to solve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Method {
+    /// ApproPO with the oracle and player chosen.
+    Appropo,
+    /// One conic programme over occupancies.
+    Occupancy,
+}
+
+/// Who chooses λ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlayerKind {
+    /// The closest point of the hull of all answers.
+    FullyCorrective,
+    /// Online gradient descent on the lifted set.
+    Ogd,
+    /// The same with momentum 0.9.
+    Momentum,
+    /// The direction from the set to the mean of all answers.
+    Blackwell,
+}
+
+/// The settings of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    pub method: Method,
+    pub player: PlayerKind,
+    pub planner: Planner,
+    pub goal: Goal,
+    pub tolerance: f64,
+    /// `None`: 1,000 for the corrective player, 20,000 for the others.
+    pub rounds: Option<usize>,
+    /// `None`: from Lemma 3.5.
+    pub kappa: Option<f64>,
+    /// `None`: from Theorem 3.3.
+    pub eta: Option<f64>,
+    pub decreasing: bool,
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            method: Method::Appropo,
+            player: PlayerKind::FullyCorrective,
+            planner: Planner::PolicyIteration,
+            goal: Goal::Distance,
+            tolerance: 1e-6,
+            rounds: None,
+            kappa: None,
+            eta: None,
+            decreasing: false,
+            seed: 0,
+        }
+    }
+}
+
+pub const PLAYERS: [(&str, PlayerKind); 4] = [
+    ("fully-corrective", PlayerKind::FullyCorrective),
+    ("ogd", PlayerKind::Ogd),
+    ("momentum", PlayerKind::Momentum),
+    ("blackwell", PlayerKind::Blackwell),
+];
+
+impl Settings {
+    pub fn read(table: &Table) -> Result<Self> {
+        let mut settings = Self::default();
+        let positive =
+            |key| table.get(key).map(|e| e.number_where(|n| n > 0.0, "a number above 0")).transpose();
+        if let Some(entry) = table.get("method") {
+            settings.method =
+                entry.word(&[("appropo", Method::Appropo), ("occupancy", Method::Occupancy)])?;
+        }
+        if let Some(entry) = table.get("oracle") {
+            entry.word(&[("exact", ())])?;
+        }
+        if let Some(entry) = table.get("player") {
+            settings.player = entry.word(&PLAYERS)?;
+        }
+        if let Some(entry) = table.get("planner") {
+            let planners = [
+                ("policy-iteration", Planner::PolicyIteration),
+                ("value-iteration", Planner::ValueIteration),
+            ];
+            settings.planner = entry.word(&planners)?;
+        }
+        if let Some(entry) = table.get("goal") {
+            settings.goal =
+                entry.word(&[("distance", Goal::Distance), ("feasibility", Goal::Feasibility)])?;
+        }
+        if let Some(entry) = table.get("steps") {
+            settings.decreasing = entry.word(&[("constant", false), ("decreasing", true)])?;
+        }
+        if let Some(tolerance) = positive("tolerance")? {
+            settings.tolerance = tolerance;
+        }
+        settings.kappa = positive("kappa")?;
+        settings.eta = positive("eta")?;
+        settings.rounds = table.get("rounds").map(|e| e.count(1)).transpose()?.map(|n| n as usize);
+        settings.seed = table.get("seed").map_or(Ok(0), |e| e.count(0))?;
+        table.finish()?;
+        Ok(settings)
+    }
+}

@@ -1,0 +1,211 @@
+//! What a run found, for people and for programs.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use appropo::certificate::{Certificate, Verdict};
+use appropo::policy::{Mixed, TabularPolicy};
+use appropo::rl::Occupancy;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::problem::{Problem, Settings};
+use crate::{Failure, Output, picture};
+
+/// One JSON object, in the order other programs rely on.
+#[derive(Serialize)]
+pub struct Report {
+    verdict: Verdict,
+    distance: f64,
+    lower_bound: f64,
+    confidence: Option<f64>,
+    measurements: Map<String, Value>,
+    constraints: Vec<Row>,
+    oracle_calls: usize,
+    policies: usize,
+    samples: u64,
+    evaluation_samples: u64,
+    seconds: f64,
+    seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objective: Option<Objective>,
+    /// The full measurement vector.
+    #[serde(skip)]
+    z: Vec<f64>,
+    #[serde(skip)]
+    method: &'static str,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    holds: bool,
+    distance: f64,
+}
+
+/// What was optimised.
+#[derive(Serialize)]
+pub struct Objective {
+    pub measure: String,
+    pub goal: &'static str,
+    pub value: Option<f64>,
+    /// No feasible policy does better than this.
+    pub bound: Option<f64>,
+}
+
+impl Report {
+    pub fn new(
+        problem: &Problem,
+        settings: &Settings,
+        certificate: &Certificate,
+        mixture: &Mixed<TabularPolicy>,
+        oracle_calls: usize,
+        elapsed: Duration,
+    ) -> Result<Self, Failure> {
+        let model = &problem.world.model;
+        let z = Occupancy::of_mixture(model, &problem.discounting, mixture)?.measure(model);
+        let distances = problem.target.distances(&z);
+        let constraints = problem.target.constraints().iter().zip(distances).map(|(constraint, distance)| {
+            Row { name: constraint.name.clone(), holds: distance <= settings.tolerance, distance }
+        });
+        let measurements = model.measures().iter().map(|(name, range)| {
+            let value = if range.len() == 1 { json!(z[range.start]) } else { json!(z[range]) };
+            (name.to_owned(), value)
+        });
+        Ok(Self {
+            verdict: certificate.verdict,
+            distance: certificate.distance,
+            lower_bound: certificate.lower_bound,
+            confidence: certificate.confidence,
+            measurements: measurements.collect(),
+            constraints: constraints.collect(),
+            oracle_calls,
+            policies: mixture.parts().len(),
+            samples: 0,
+            evaluation_samples: 0,
+            seconds: elapsed.as_secs_f64(),
+            seed: settings.seed,
+            objective: None,
+            z,
+            method: match settings.method {
+                crate::problem::Method::Appropo => "oracle calls",
+                crate::problem::Method::Occupancy => "oracle calls (one conic programme)",
+            },
+        })
+    }
+
+    /// The report as it is printed, with the exit status of its verdict.
+    pub fn output(&self, problem: &Problem, as_json: bool) -> Output {
+        let status = match self.verdict {
+            Verdict::Feasible => 0,
+            Verdict::Infeasible => 3,
+            Verdict::Undecided => 4,
+        };
+        let text = if as_json { format!("{}\n", json!(self)) } else { self.text(problem) };
+        Output { text, status }
+    }
+
+    fn text(&self, problem: &Problem) -> String {
+        let mut text = format!("{}: {}\n\n", problem.name, self.sentence());
+        text.push_str(&self.table(problem));
+        if let Some(Objective { measure, goal, value, bound }) = &self.objective {
+            let found = value.map_or("none found".into(), number);
+            let bound =
+                bound.map_or(String::new(), |b| format!(" (no feasible policy passes {})", number(b)));
+            let _ = writeln!(text, "\n{goal} {measure}: {found}{bound}");
+        }
+        let visits = problem.world.model.measures().range("visits");
+        if let (Some(grid), Ok(range)) = (&problem.world.grid, visits) {
+            let picture = picture::visits(grid, &self.z[range]);
+            if !picture.is_empty() {
+                let _ = write!(text, "\n{picture}");
+            }
+        }
+        let _ = writeln!(
+            text,
+            "\ndistance {}, lower bound {}; {} {}, policies {}, {:.3} s",
+            number(self.distance),
+            number(self.lower_bound),
+            self.oracle_calls,
+            self.method,
+            self.policies,
+            self.seconds,
+        );
+        text
+    }
+
+    fn sentence(&self) -> String {
+        match self.verdict {
+            Verdict::Feasible => "feasible: the mixed policy satisfies every constraint".into(),
+            Verdict::Infeasible => {
+                format!(
+                    "infeasible: every policy misses the constraints by at least {}",
+                    number(self.lower_bound)
+                )
+            }
+            Verdict::Undecided => format!(
+                "undecided: the best policy found misses by {}, and none comes closer than {}",
+                number(self.distance),
+                number(self.lower_bound)
+            ),
+        }
+    }
+
+    fn table(&self, problem: &Problem) -> String {
+        let mut rows = vec![["constraint", "measure", "value", "required", "slack", ""].map(String::from)];
+        let measures = problem.world.model.measures();
+        let steps = measures.range("steps").map(|r| self.z[r.start]).unwrap_or(1.0);
+        for ((constraint, shown), row) in
+            problem.target.constraints().iter().zip(&problem.shown).zip(&self.constraints)
+        {
+            let ranges = constraint.measures.iter().filter_map(|m| measures.range(m).ok());
+            let unit = if constraint.share { steps } else { 1.0 };
+            let x: Vec<f64> =
+                ranges.flat_map(|r| self.z[r].iter().map(|v| v / unit).collect::<Vec<_>>()).collect();
+            let value = match x.as_slice() {
+                [value] => number(*value),
+                more if more.len() <= 4 => more.iter().map(|v| number(*v)).collect::<Vec<_>>().join(", "),
+                more => format!("{} entries", more.len()),
+            };
+            let slack = match &shown.slack {
+                Some(slack) => number(slack(&x)),
+                None if row.holds => "inside".into(),
+                None => number(-row.distance),
+            };
+            let per_step = if constraint.share { " per step" } else { "" };
+            rows.push([
+                row.name.clone(),
+                format!("{}{per_step}", constraint.measures.join(", ")),
+                value,
+                shown.requirement.clone(),
+                slack,
+                if row.holds { "holds" } else { "violated" }.into(),
+            ]);
+        }
+        align(&rows)
+    }
+}
+
+/// Columns wide enough for their entries.
+fn align(rows: &[[String; 6]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..6).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+    }
+    text
+}
+
+/// A number with as many digits as a reader wants; what is only rounding is 0.
+fn number(value: f64) -> String {
+    if value.abs() < 1e-12 {
+        "0".into()
+    } else if value.abs() < 1e-4 || value.abs() >= 1e6 {
+        format!("{value:.3e}")
+    } else {
+        format!("{value:.8}").trim_end_matches('0').trim_end_matches('.').into()
+    }
+}
