@@ -29,7 +29,6 @@ pub struct Exact {
     decisions: Vec<bool>,
     /// Without discount and horizon: a bound on the steps left in each state.
     steps: Option<Vec<f64>>,
-    guess: Vec<f64>,
     /// Policies found before, so that equal answers share one policy.
     known: HashMap<Vec<u32>, (Arc<TabularPolicy>, Vec<f64>)>,
 }
@@ -44,24 +43,27 @@ impl Exact {
                 return Err(Error::NeverEnds { state, action });
             }
             let each_step = vec![1.0; model.states() * model.actions()];
-            let guess = vec![0.0; model.states()];
-            let mut longest = rl::policy_iteration(&model, 1.0, &decisions, &each_step, guess)?.values;
+            // Rewards are positive here, so values start at 0.
+            let mut longest = rl::policy_iteration(&model, 1.0, &decisions, &each_step, 0.0)?.values;
             // Slack for rounding: the bound must hold with certainty, not be tight.
             longest.iter_mut().for_each(|w| *w *= 1.0 + 1e-6);
             steps = Some(longest);
         }
-        let guess = vec![0.0; model.states()];
-        Ok(Self { model, discounting, planner, decisions, steps, guess, known: HashMap::new() })
+        Ok(Self { model, discounting, planner, decisions, steps, known: HashMap::new() })
     }
 
-    fn plan(&self, rewards: &[f64], guess: Vec<f64>) -> Result<Plan> {
+    fn plan(&self, rewards: &[f64]) -> Result<Plan> {
         let (model, gamma, decisions) = (&self.model, self.discounting.gamma(), &self.decisions);
         Ok(match (self.discounting.horizon(), self.planner) {
             (Some(horizon), _) => rl::backward_induction(model, gamma, horizon, decisions, rewards),
             (None, Planner::PolicyIteration) => {
-                rl::policy_iteration(model, gamma, decisions, rewards, guess)?
+                let steps = self
+                    .steps
+                    .as_ref()
+                    .map_or(self.discounting.total_weight(), |w| w.iter().copied().fold(0.0, f64::max));
+                rl::policy_iteration(model, gamma, decisions, rewards, steps)?
             }
-            (None, Planner::ValueIteration) => rl::value_iteration(model, gamma, decisions, rewards, guess),
+            (None, Planner::ValueIteration) => rl::value_iteration(model, gamma, decisions, rewards),
         })
     }
 
@@ -88,8 +90,7 @@ impl Respond for Exact {
     fn respond(&mut self, lam: &[f64], _offset: f64) -> Result<Response<TabularPolicy>> {
         crate::error::dimension("lambda", lam.len(), self.model.measures().dim())?;
         crate::error::finite("lambda", lam)?;
-        let plan = self.plan(&self.model.rewards(lam), self.guess.clone())?;
-        self.guess.clone_from(&plan.values);
+        let plan = self.plan(&self.model.rewards(lam))?;
         let (policy, z_hat) = match self.known.get(&plan.actions) {
             Some(known) => known.clone(),
             None => {
@@ -109,7 +110,7 @@ impl Respond for Exact {
     /// The largest expected Σ γⁱ‖zᵢ‖ of any policy, planned like a reward: far below B/(1 − γ) where episodes end.
     fn measurement_radius(&self) -> Result<f64> {
         let lengths = self.model.step_norms();
-        let plan = self.plan(&lengths, vec![0.0; self.model.states()])?;
+        let plan = self.plan(&lengths)?;
         Ok(self.model.start().iter().map(|&(s, p)| p * plan.values[s]).sum())
     }
 }

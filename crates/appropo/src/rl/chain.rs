@@ -16,7 +16,9 @@ pub(super) struct Chain {
     diagonal: Vec<f64>,
 }
 
-const SWEEPS: usize = 1_000_000;
+/// Runs of BiCGSTAB, or of sweeps, before giving up.
+const RUNS: usize = 10_000;
+const SWEEPS: usize = 50;
 /// Rewards below this count as 0: their rounding is not relative any more.
 const SMALLEST: f64 = 1e-290;
 
@@ -140,39 +142,39 @@ impl Chain {
         }
     }
 
-    /// BiCGSTAB, restarted from the true residual, with Gauss–Seidel sweeps where it stalls: those converge for
-    /// every chain that ends or is discounted.
+    /// Runs of BiCGSTAB from the true residual, with Gauss–Seidel sweeps between them where one makes no headway:
+    /// those converge, however slowly, for every chain that ends or is discounted.
     fn solve(&self, b: &[f64], x: &mut [f64], transposed: bool) -> Result<()> {
-        let n = b.len();
-        let mut r = vec![0.0; n];
-        let largest = |v: &[f64]| v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-        let (mut last, mut stalled) = (f64::INFINITY, false);
-        for _ in 0..SWEEPS {
+        let mut r = vec![0.0; b.len()];
+        let mut last = f64::INFINITY;
+        for _ in 0..RUNS {
             self.residual(b, x, transposed, &mut r);
             let size = largest(b).max(largest(x)).max(SMALLEST);
             let residual = largest(&r);
             if residual <= 4.0 * f64::EPSILON * size {
                 return Ok(());
             }
-            if stalled || residual > 0.5 * last {
-                // Rounding is reached, or the Krylov space is of no use here.
+            if residual > 0.5 * last {
+                // No better by rounding, or the Krylov space is of no use here.
                 if residual <= 64.0 * f64::EPSILON * size {
                     return Ok(());
                 }
-                stalled = true;
-                self.precondition(&mut r, transposed);
-                add_scaled(x, 1.0, &r);
+                for _ in 0..SWEEPS {
+                    self.precondition(&mut r, transposed);
+                    add_scaled(x, 1.0, &r);
+                    self.residual(b, x, transposed, &mut r);
+                }
+                last = f64::INFINITY;
             } else {
                 last = residual;
-                self.krylov(&r, x, transposed, residual, 4.0 * f64::EPSILON * size);
+                self.krylov(&r, x, transposed, 4.0 * f64::EPSILON * size);
             }
         }
-        let residual = largest(&r);
-        Err(Error::Evaluation { residual })
+        Err(Error::Evaluation { residual: largest(&r) })
     }
 
     /// One run of BiCGSTAB (van der Vorst 1992), right-preconditioned, which improves x for the residual r0.
-    fn krylov(&self, r0: &[f64], x: &mut [f64], transposed: bool, size: f64, enough: f64) {
+    fn krylov(&self, r0: &[f64], x: &mut [f64], transposed: bool, enough: f64) {
         let n = x.len();
         let zero = vec![0.0; n];
         let times = |y: &[f64], out: &mut [f64]| {
@@ -183,7 +185,7 @@ impl Chain {
         let (mut p, mut v) = (vec![0.0; n], vec![0.0; n]);
         let (mut y, mut t) = (vec![0.0; n], vec![0.0; n]);
         let (mut rho, mut alpha, mut omega) = (1.0, 1.0, 1.0);
-        let mut best = size;
+        let (mut best, mut kept) = (largest(r0), x.to_vec());
         for _ in 0..300 {
             let next = dot(r0, &r);
             let beta = next / rho * (alpha / omega);
@@ -196,7 +198,7 @@ impl Chain {
             times(&y, &mut v);
             alpha = rho / dot(r0, &v);
             if !alpha.is_finite() {
-                return;
+                break;
             }
             add_scaled(x, alpha, &y);
             add_scaled(&mut r, -alpha, &v);
@@ -205,17 +207,28 @@ impl Chain {
             times(&y, &mut t);
             omega = dot(&t, &r) / dot(&t, &t);
             if !omega.is_finite() {
-                return;
+                break;
             }
             add_scaled(x, omega, &y);
             add_scaled(&mut r, -omega, &t);
-            let residual = r.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-            best = best.min(residual);
-            if residual <= enough || residual > 1e3 * best || omega == 0.0 {
+            let residual = largest(&r);
+            if residual <= enough {
                 return;
             }
+            if residual < 0.1 * best {
+                best = residual;
+                kept.copy_from_slice(x);
+            }
+            if !(residual <= 1e3 * best) || omega == 0.0 {
+                break;
+            }
         }
+        x.copy_from_slice(&kept);
     }
+}
+
+fn largest(v: &[f64]) -> f64 {
+    v.iter().fold(0.0, |m, v| m.max(v.abs()))
 }
 
 #[cfg(test)]

@@ -8,15 +8,18 @@ const WARM_UP: usize = 40;
 const ROUNDS: usize = 1000;
 
 /// The best stationary policy for `rewards[state * actions + action]`, by policy iteration (Howard 1960).
-/// `guess` is a value function to start from.
+///
+/// `steps` bounds the discounted number of steps left. Values start below those of every policy: sweeps then only
+/// raise them, and the policy that is greedy for them is at least as good as they say.
 pub fn policy_iteration(
     model: &TabularMdp,
     gamma: f64,
     decisions: &[bool],
     rewards: &[f64],
-    guess: Vec<f64>,
+    steps: f64,
 ) -> Result<Plan> {
-    let mut values = guess;
+    let worst = rewards.iter().copied().fold(0.0, f64::min) * steps;
+    let mut values: Vec<f64> = decisions.iter().map(|decides| if *decides { worst } else { 0.0 }).collect();
     let scale = |values: &[f64]| values.iter().chain(rewards).fold(0.0, |m: f64, v| m.max(v.abs()));
     let states: Vec<usize> = (0..model.states()).filter(|&s| decisions[s]).collect();
     let mut actions = vec![0u32; model.states()];

@@ -4,15 +4,9 @@ use crate::env::TabularMdp;
 const SWEEPS: usize = 1_000_000;
 
 /// The best stationary policy for `rewards[state * actions + action]`, by value iteration until no value
-/// changes by more than rounding. `guess` is a value function to start from.
-pub fn value_iteration(
-    model: &TabularMdp,
-    gamma: f64,
-    decisions: &[bool],
-    rewards: &[f64],
-    guess: Vec<f64>,
-) -> Plan {
-    let mut values = guess;
+/// changes by more than rounding.
+pub fn value_iteration(model: &TabularMdp, gamma: f64, decisions: &[bool], rewards: &[f64]) -> Plan {
+    let mut values = vec![0.0; model.states()];
     let mut actions = vec![0; model.states()];
     for _ in 0..SWEEPS {
         let (mut change, mut size) = (0.0f64, 0.0f64);
