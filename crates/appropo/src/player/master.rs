@@ -108,8 +108,8 @@ impl Hull {
             let gap = -slopes.iter().copied().fold(0.0, f64::min);
             misses = if gap < 0.5 * least_gap { 0 } else { misses + 1 };
             least_gap = gap.min(least_gap);
-            let rounding = size * (1e-15 * norm(&gradient) + 1e-17 * size);
-            if gap <= rounding || (misses > 5 && gap <= 1e3 * rounding) {
+            let rounding = size * (1e-13 * norm(&gradient) + 1e-17 * size);
+            if gap <= rounding || (misses > 5 && gap <= 10.0 * rounding) {
                 break;
             }
             let hessian = function.hessian(&self.point, &directions);
@@ -228,8 +228,14 @@ impl Smooth<'_> {
                 difference(d, &image)
             })
             .collect();
-        let product = |i: usize, j: usize| dot(&directions[i], &columns[j]);
-        DMatrix::from_fn(directions.len(), directions.len(), |i, j| (product(i, j) + product(j, i)) / 2.0)
+        let mut hessian = DMatrix::zeros(directions.len(), directions.len());
+        for i in 0..directions.len() {
+            for j in 0..=i {
+                hessian[(i, j)] = dot(&directions[i], &columns[j]);
+                hessian[(j, i)] = hessian[(i, j)];
+            }
+        }
+        hessian
     }
 
     /// How much of `step` to go: all of it if the slope at its end is well below that at its start, else to

@@ -75,11 +75,17 @@ impl Chain {
         chain
     }
 
-    /// V with (I − γP)V = r. `values` holds a first guess and receives the solution; other states get 0.
-    pub(super) fn values(&self, reward: impl Fn(usize) -> f64, values: &mut [f64]) -> Result<()> {
+    /// V with (I − γP)V = r, to a relative residual of `accuracy` or rounding. `values` holds a first guess and
+    /// receives the solution; other states get 0.
+    pub(super) fn values(
+        &self,
+        reward: impl Fn(usize) -> f64,
+        accuracy: f64,
+        values: &mut [f64],
+    ) -> Result<()> {
         let b: Vec<f64> = self.order.iter().map(|&s| reward(s)).collect();
         let mut x: Vec<f64> = self.order.iter().map(|&s| values[s]).collect();
-        self.solve(&b, &mut x, false)?;
+        self.solve(&b, &mut x, false, accuracy)?;
         self.scatter(&x, values);
         Ok(())
     }
@@ -92,7 +98,7 @@ impl Chain {
         }
         let b: Vec<f64> = self.order.iter().map(|&s| beta[s]).collect();
         let mut x = b.clone();
-        self.solve(&b, &mut x, true)?;
+        self.solve(&b, &mut x, true, 0.0)?;
         self.scatter(&x, visits);
         Ok(())
     }
@@ -144,14 +150,15 @@ impl Chain {
 
     /// Runs of BiCGSTAB from the true residual, with Gauss–Seidel sweeps between them where one makes no headway:
     /// those converge, however slowly, for every chain that ends or is discounted.
-    fn solve(&self, b: &[f64], x: &mut [f64], transposed: bool) -> Result<()> {
+    fn solve(&self, b: &[f64], x: &mut [f64], transposed: bool, accuracy: f64) -> Result<()> {
+        let accuracy = accuracy.max(4.0 * f64::EPSILON);
         let mut r = vec![0.0; b.len()];
         let mut last = f64::INFINITY;
         for _ in 0..RUNS {
             self.residual(b, x, transposed, &mut r);
             let size = largest(b).max(largest(x)).max(SMALLEST);
             let residual = largest(&r);
-            if residual <= 4.0 * f64::EPSILON * size {
+            if residual <= accuracy * size {
                 return Ok(());
             }
             if residual > 0.5 * last {
@@ -167,7 +174,7 @@ impl Chain {
                 last = f64::INFINITY;
             } else {
                 last = residual;
-                self.krylov(&r, x, transposed, 4.0 * f64::EPSILON * size);
+                self.krylov(&r, x, transposed, accuracy * size);
             }
         }
         Err(Error::Evaluation { residual: largest(&r) })
@@ -257,7 +264,7 @@ mod tests {
             let chain = Chain::new(model, gamma, &decisions, policy);
             let reward = |s: usize| (s as f64).sin();
             let mut values = vec![0.0; model.states()];
-            chain.values(reward, &mut values).unwrap();
+            chain.values(reward, 0.0, &mut values).unwrap();
             let mut visits = vec![0.0; model.states()];
             chain.visits(model.start(), &mut visits).unwrap();
             let scale = values.iter().fold(1.0, |m: f64, v| m.max(v.abs()));

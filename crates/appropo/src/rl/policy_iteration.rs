@@ -36,18 +36,20 @@ pub fn policy_iteration(
         } else {
             states.iter().rev().copied().for_each(&mut visit);
         }
-        if change <= 1e-6 * scale(&values) {
+        if change <= 1e-3 * scale(&values) {
             break;
         }
     }
     for &s in &states {
         actions[s] = best_action(model, gamma, rewards, &values, s).0;
     }
+    // Policies on the way need not be evaluated to the last digit.
+    let mut accuracy = 1e-8;
     for _ in 0..ROUNDS {
         let chain = Chain::new(model, gamma, decisions, |s, a| f64::from(actions[s] as usize == a));
-        chain.values(|s| rewards[s * model.actions() + actions[s] as usize], &mut values)?;
+        chain.values(|s| rewards[s * model.actions() + actions[s] as usize], accuracy, &mut values)?;
         // A switch must gain more than rounding, or equal actions would be swapped for ever.
-        let gain = 1e-13 * scale(&values);
+        let gain = accuracy.max(1e-13) * scale(&values);
         let mut stable = true;
         for &s in &states {
             let (action, best) = best_action(model, gamma, rewards, &values, s);
@@ -56,8 +58,11 @@ pub fn policy_iteration(
                 stable = false;
             }
         }
-        if stable {
+        if stable && accuracy == 0.0 {
             break;
+        }
+        if stable {
+            accuracy = 0.0;
         }
     }
     Ok(Plan { actions, values })

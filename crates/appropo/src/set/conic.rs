@@ -134,22 +134,27 @@ impl Conic {
         }
     }
 
-    /// The point nearest to `x`, with the multipliers of all rows.
+    /// The point nearest to `x`, with the multipliers of all rows, as accurately as the solver can: an interior
+    /// point's error is the root of its gap.
     pub fn nearest(&self, x: &[f64]) -> Result<ConicSolution> {
+        let mut tolerance = 1e-12;
+        loop {
+            match self.nearest_to(x, tolerance) {
+                Err(_) if tolerance < 1e-8 => tolerance *= 10.0,
+                solution => return solution,
+            }
+        }
+    }
+
+    /// The point nearest to `x` to this tolerance of the solver.
+    pub fn nearest_to(&self, x: &[f64], tolerance: f64) -> Result<ConicSolution> {
         let mut quadratic = vec![0.0; self.variables];
         let mut linear = vec![0.0; self.variables];
         for i in 0..self.dim {
             quadratic[i] = 1.0;
             linear[i] = -x[i];
         }
-        // The tightest tolerance that the solver reaches: an interior point's error is the root of its gap.
-        let mut tolerance = 1e-12;
-        loop {
-            match self.minimize(&quadratic, &linear, tolerance) {
-                Err(_) if tolerance < 1e-8 => tolerance *= 10.0,
-                solution => return solution,
-            }
-        }
+        self.minimize(&quadratic, &linear, tolerance)
     }
 }
 
