@@ -1,5 +1,7 @@
 //! Speed as ratios to a named alternative, measured in one run: `make bench`.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,7 +1,5 @@
 use std::fmt::Write;
 
-use appropo::oracle::{Exact, Planner};
-
 use crate::problem::Problem;
 use crate::{Failure, Output};
 
@@ -9,8 +7,6 @@ use crate::{Failure, Output};
 pub fn run(problem: &str) -> Result<Output, Failure> {
     let problem = Problem::load(problem)?;
     let model = &problem.world.model;
-    // Whether episodes end shows only here.
-    Exact::new(model.select(problem.target.selection()), problem.discounting, Planner::PolicyIteration)?;
     let mut text = format!("{}: the problem is well stated\n\n", problem.name);
     let horizon = problem.discounting.horizon().map_or("no horizon".into(), |h| format!("horizon {h}"));
     let _ = writeln!(

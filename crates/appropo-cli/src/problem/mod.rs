@@ -9,7 +9,9 @@ use std::path::Path;
 
 use appropo::constraint::Target;
 use appropo::env::World;
+use appropo::error::Error;
 use appropo::measurement::Discounting;
+use appropo::rl;
 
 pub use constraint::{SETS, Shown};
 pub use document::{Mistake, suggestion};
@@ -71,6 +73,12 @@ impl Problem {
         let gamma = discount.number_where(|g| (0.0..=1.0).contains(&g), "a number between 0 and 1")?;
         let (world, horizon) = environment::read(&environment.table()?, &discount, gamma)?;
         let discounting = discount.at(Discounting::new(gamma, horizon))?;
+        if gamma == 1.0 && horizon.is_none() {
+            let decisions = rl::decision_states(&world.model);
+            if let Some((state, action)) = rl::endless(&world.model, &decisions) {
+                return discount.at(Err(Error::NeverEnds { state, action }));
+            }
+        }
         let mut constraints = Vec::new();
         let mut shown = Vec::new();
         if let Some(entry) = root.get("constraint") {

@@ -82,10 +82,9 @@ impl<'a> Flow<'a> {
             None => model.clone(),
         };
         let decisions = rl::decision_states(&flat);
-        if discounting.gamma() == 1.0 && discounting.horizon().is_none() {
-            if let Some((state, action)) = rl::endless(&flat, &decisions) {
-                return Err(Error::NeverEnds { state, action });
-            }
+        let unbounded = discounting.gamma() == 1.0 && discounting.horizon().is_none();
+        if let Some((state, action)) = rl::endless(&flat, &decisions).filter(|_| unbounded) {
+            return Err(Error::NeverEnds { state, action });
         }
         let actions = flat.actions();
         let pairs: Vec<(usize, usize)> = (0..flat.states())

@@ -75,7 +75,7 @@ impl TabularPolicy {
 }
 
 fn stages(what: &str, entries: usize, per_stage: usize) -> Result<usize> {
-    if per_stage == 0 || entries == 0 || entries % per_stage != 0 {
+    if per_stage == 0 || entries == 0 || !entries.is_multiple_of(per_stage) {
         dimension(what, entries, per_stage)?;
     }
     Ok(entries / per_stage)

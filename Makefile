@@ -1,0 +1,12 @@
+.PHONY: test bench
+
+# Everything that must hold: formatter, linter, documentation and all tests.
+test:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- $(if $(CI),-D warnings)
+	cargo test --workspace
+	RUSTDOCFLAGS="$(if $(CI),-D warnings)" cargo doc --workspace --no-deps
+
+# Speed as ratios to a named alternative in the same run.
+bench:
+	cargo bench --package appropo --bench ratios

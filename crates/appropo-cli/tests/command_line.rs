@@ -1,0 +1,312 @@
+//! The command line as users see it: output, exit status, and what programs rely on.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn appropo(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_appropo")).args(arguments).output().unwrap()
+}
+
+/// A folder for the files of one test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Exit status, standard output and standard error, with times and paths left out.
+fn shown(arguments: &[&str]) -> String {
+    let output = appropo(arguments);
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    format!("status {}\n--- out\n{out}--- err\n{err}", output.status.code().unwrap())
+}
+
+macro_rules! assert_shown {
+    ($arguments:expr) => {
+        insta::with_settings!({filters => vec![
+            (r"\d+\.\d{3} s\b", "[time]"),
+            (r"(error: )\S*/([\w-]+\.toml)", "$1$2"),
+        ]}, {
+            insta::assert_snapshot!(shown($arguments));
+        })
+    };
+}
+
+fn json(arguments: &[&str]) -> (Value, i32) {
+    let output = appropo(&[arguments, &["--json"]].concat());
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    (serde_json::from_slice(&output.stdout).unwrap(), output.status.code().unwrap())
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[track_caller]
+fn agree(found: &Value, expected: f64) {
+    assert!((number(found) - expected).abs() <= 1e-6, "found {found}, expected {expected}");
+}
+
+#[test]
+fn solve_shows_the_rover() {
+    assert_shown!(&["solve", "mars-rover"]);
+}
+
+#[test]
+fn solve_shows_an_infeasible_problem() {
+    assert_shown!(&["solve", "mars-rover-infeasible", "--tolerance", "1e-9"]);
+}
+
+#[test]
+fn check_says_what_a_problem_states() {
+    assert_shown!(&["check", "mars-rover-diverse"]);
+}
+
+#[test]
+fn list_shows_what_there_is() {
+    assert_shown!(&["list"]);
+}
+
+#[test]
+fn every_built_in_problem_has_its_verdict() {
+    for (name, status) in [
+        ("mars-rover", 0),
+        ("mars-rover-diverse", 0),
+        ("mars-rover-infeasible", 3),
+        ("mars-rover-undiscounted", 0),
+        ("mars-rover-30x30", 0),
+        ("deep-sea-treasure", 0),
+        ("frozen-lake", 0),
+        ("cliff-walking", 0),
+        ("bandit", 0),
+    ] {
+        assert_eq!(json(&["solve", name]).1, status, "{name}");
+    }
+}
+
+#[test]
+fn json_has_the_promised_keys() {
+    let (report, status) = json(&["solve", "mars-rover-diverse", "--tolerance", "1e-9", "--seed", "7"]);
+    assert_eq!(status, 0);
+    assert_eq!(report["verdict"], "feasible");
+    assert_eq!(report["confidence"], Value::Null);
+    assert_eq!(
+        (&report["samples"], &report["evaluation_samples"], &report["seed"]),
+        (&0.into(), &0.into(), &7.into())
+    );
+    assert!(number(&report["distance"]) <= 1e-9 && number(&report["lower_bound"]) == 0.0);
+    assert!(report["oracle_calls"].as_u64().unwrap() <= 25);
+    assert!(number(&report["seconds"]) > 0.0 && report["policies"].as_u64().unwrap() >= 1);
+    assert_eq!(report["measurements"]["visits"].as_array().unwrap().len(), 64);
+    assert!(number(&report["measurements"]["failure"]) <= 0.2 + 1e-9);
+    let names: Vec<&str> =
+        report["constraints"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["safety", "speed", "diversity"]);
+    assert!(report["constraints"].as_array().unwrap().iter().all(|c| c["holds"] == true));
+    assert!(json(&["solve", "mars-rover", "--tolerance", "1e-9"]).0["oracle_calls"].as_u64().unwrap() <= 4);
+}
+
+const WORLD: &str = "discount = 0.99\n[environment]\nname = \"mars-rover\"\n";
+const SAFETY: &str = "[[constraint]]\nname = \"safety\"\nmeasure = \"failure\"\nat_most = 0.2\n";
+const SPEED: &str = "[[constraint]]\nname = \"speed\"\nmeasure = \"reward\"\nat_least = -0.17\n";
+
+fn diversity(radius: f64) -> String {
+    format!(
+        "[[constraint]]\nmeasure = \"visits\"\nshare = true\nball = {{ center = \"uniform-upper-triangle\", radius = {radius} }}\n"
+    )
+}
+
+fn problem(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(format!("{name}.toml"));
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// The exact answers for the 8 by 8 rover.
+#[test]
+fn known_answers_from_the_command_line() {
+    let folder = folder("known-answers");
+    let write = |name: &str, text: &str| problem(&folder, name, text);
+    let value = |command: &str, file: &str, measure: &str| {
+        let (report, status) = json(&[command, file, "--measure", measure, "--tolerance", "1e-7"]);
+        assert_eq!(status, 0);
+        report
+    };
+    let free = value("maximize", &write("free", WORLD), "reward");
+    agree(&free["objective"]["value"], -0.04165632);
+    agree(&free["measurements"]["failure"], 0.95834368);
+    let safe = write("safe", &format!("{WORLD}{SAFETY}"));
+    agree(&value("maximize", &safe, "reward")["objective"]["value"], -0.11100520);
+    let diverse = write("diverse", &format!("{WORLD}{SAFETY}{}", diversity(0.12)));
+    agree(&value("maximize", &diverse, "reward")["objective"]["value"], -0.1112974);
+    let fast = write("fast", &format!("{WORLD}{SPEED}"));
+    agree(&value("minimize", &fast, "failure")["objective"]["value"], 0.02243969);
+    for horizon in ["", "horizon = 300\n"] {
+        let world = format!("discount = 1\n[environment]\nname = \"mars-rover\"\n{horizon}{SAFETY}");
+        agree(
+            &value("maximize", &write("undiscounted", &world), "reward")["objective"]["value"],
+            -0.11878246,
+        );
+    }
+    let (infeasible, status) = json(&["solve", "mars-rover-infeasible"]);
+    assert_eq!((status, &infeasible["verdict"]), (3, &"infeasible".into()));
+    agree(&infeasible["distance"], 0.00460232);
+    agree(&infeasible["lower_bound"], 0.00460232);
+    for (radius, status) in [(0.0465919 + 5e-7, 0), (0.0465919 - 5e-7, 3)] {
+        let file = write("least-radius", &format!("{WORLD}{SAFETY}{SPEED}{}", diversity(radius)));
+        assert_eq!(json(&["solve", &file, "--tolerance", "1e-8"]).1, status, "radius {radius}");
+    }
+}
+
+#[test]
+fn all_methods_and_players_agree() {
+    for arguments in
+        [["--method", "occupancy"], ["--player", "ogd"], ["--player", "momentum"], ["--player", "blackwell"]]
+    {
+        let (report, status) = json(&[&["solve", "mars-rover"], &arguments[..]].concat());
+        assert_eq!((status, &report["verdict"]), (0, &"feasible".into()), "{arguments:?}");
+        let (report, status) = json(&[&["solve", "mars-rover-infeasible"], &arguments[..]].concat());
+        assert_eq!(status, 3, "{arguments:?}");
+        // Players that average are within their rate of the least distance; the bound is never above it.
+        assert!((number(&report["distance"]) - 0.00460232).abs() <= 1e-3);
+        assert!(number(&report["lower_bound"]) <= 0.00460232 + 1e-7);
+    }
+    for search in ["master", "binary"] {
+        let (report, _) = json(&["maximize", "mars-rover", "--measure", "reward", "--search", search]);
+        agree(&report["objective"]["value"], -0.11100520);
+    }
+}
+
+#[test]
+fn the_same_run_twice_prints_the_same() {
+    let run = || {
+        let (mut report, _) = json(&["solve", "mars-rover-diverse"]);
+        report["seconds"] = Value::Null;
+        report.to_string()
+    };
+    assert_eq!(run(), run());
+}
+
+/// Every set that a problem file can state, each around what the rover's best safe policy reaches.
+#[test]
+fn every_set_can_be_written_in_a_file() {
+    let folder = folder("every-set");
+    let two = "measure = [\"failure\", \"reward\"]";
+    let sets = [
+        (two, "box = { lower = [0, -0.2], upper = [0.2, 0] }"),
+        (two, "ball = { center = [0.1, -0.13], radius = 0.05 }"),
+        (two, "l1_ball = { center = [0.1, -0.13], radius = 0.05 }"),
+        (two, "linf_ball = { center = [0.1, -0.13], radius = 0.05 }"),
+        (two, "ellipsoid = { center = [0.1, -0.13], matrix = [[400, 10], [10, 900]] }"),
+        (two, "halfspace = { normal = [1, -10], offset = 1.6 }"),
+        (two, "slab = { normal = [1, 0], lower = 0.1, upper = 0.2 }"),
+        (two, "affine = { rows = [[1, 0]], offsets = [0.15] }"),
+        (two, "polytope = { rows = [[1, 0], [0, -1]], offsets = [0.2, 0.17] }"),
+        (two, "second_order_cone = { slope = 1 }\nshift = [0.3, -0.6]"),
+        (two, "between = [-0.2, 0.3]"),
+        (two, "at_most = [0.2, 0]"),
+        (
+            two,
+            "intersection = [{ box = { lower = [0, -0.2], upper = [0.2, 0] } }, { halfspace = { normal = [1, 0], offset = 0.15 } }]",
+        ),
+        ("measure = \"failure\"", "equals = 0.15"),
+        ("measure = \"reward\"", "semidefinite = true\nshift = [-0.15]"),
+        ("measure = \"visits\"\nshare = true", "simplex = {}"),
+        ("measure = \"visits\"\nshare = true", "entropy = { at_least = 3.0 }"),
+        ("measure = \"visits\"\nshare = true", "kl = { reference = \"uniform\", radius = 1.0 }"),
+        ("measure = \"visits\"\nshare = true", "reverse_kl = { reference = \"uniform\", radius = 1.6 }"),
+        ("measure = \"visits\"\nshare = true\nscale = 10", "ball = { center = \"uniform\", radius = 0.15 }"),
+    ];
+    for (i, (measure, set)) in sets.iter().enumerate() {
+        let file =
+            problem(&folder, &format!("set-{i}"), &format!("{WORLD}[[constraint]]\n{measure}\n{set}\n"));
+        let (report, status) = json(&["solve", &file]);
+        assert_eq!(status, 0, "{set}: {report}");
+        let output = appropo(&["solve", &file]);
+        assert!(String::from_utf8(output.stdout).unwrap().contains("holds"), "{set}");
+    }
+}
+
+macro_rules! bad_file {
+    ($test:ident, $text:expr) => {
+        #[test]
+        fn $test() {
+            let file = problem(&folder(stringify!($test)), "problem", $text);
+            let output = appropo(&["check", &file]);
+            assert_eq!(output.status.code(), Some(2));
+            assert!(output.stdout.is_empty());
+            assert_shown!(&["solve", &file]);
+        }
+    };
+}
+
+bad_file!(unknown_key, &format!("{WORLD}{SAFETY}at_leest = 0.1\n"));
+bad_file!(unknown_table, &format!("{WORLD}{SAFETY}[sovle]\nseed = 1\n"));
+bad_file!(unknown_measure, &format!("{WORLD}[[constraint]]\nmeasure = \"failures\"\nat_most = 0.2\n"));
+bad_file!(unknown_environment, "discount = 0.9\n[environment]\nname = \"mars-rower\"\n");
+bad_file!(wrong_type, &format!("{WORLD}[[constraint]]\nmeasure = \"failure\"\nat_most = \"0.2\"\n"));
+bad_file!(not_a_number, &format!("{WORLD}[[constraint]]\nmeasure = \"failure\"\nat_most = nan\n"));
+bad_file!(
+    ball_of_the_wrong_size,
+    &format!("{WORLD}[[constraint]]\nmeasure = \"visits\"\nball = {{ center = [0.5, 0.5], radius = 0.1 }}\n")
+);
+bad_file!(negative_radius, &format!("{WORLD}{}", diversity(-0.1)));
+bad_file!(
+    empty_polytope,
+    &format!(
+        "{WORLD}[[constraint]]\nmeasure = \"failure\"\npolytope = {{ rows = [[1], [-1]], offsets = [0, -1] }}\n"
+    )
+);
+bad_file!(
+    entropy_above_the_most,
+    &format!("{WORLD}[[constraint]]\nmeasure = \"visits\"\nshare = true\nentropy = {{ at_least = 5 }}\n")
+);
+bad_file!(no_set, &format!("{WORLD}[[constraint]]\nmeasure = \"failure\"\n"));
+bad_file!(two_sets, &format!("{WORLD}{SAFETY}at_least = 0.1\n"));
+bad_file!(discount_above_one, "discount = 1.5\n[environment]\nname = \"mars-rover\"\n");
+bad_file!(no_discount, "[environment]\nname = \"mars-rover\"\n");
+bad_file!(not_toml, "discount = \n");
+bad_file!(map_without_a_start, &format!("{WORLD}map = \"\"\"\nFFF\nFHG\"\"\"\n{SAFETY}"));
+bad_file!(map_with_a_stray_letter, &format!("{WORLD}map = \"\"\"\nSFF\nFXG\"\"\"\n{SAFETY}"));
+bad_file!(map_with_a_short_row, &format!("{WORLD}map = \"\"\"\nSFF\nFG\"\"\"\n{SAFETY}"));
+bad_file!(
+    endless_without_discount,
+    "discount = 1\n[environment]\nname = \"cliff-walking\"\n[[constraint]]\nmeasure = \"failure\"\nat_most = 0\n"
+);
+bad_file!(unknown_player, &format!("{WORLD}{SAFETY}[solve]\nplayer = \"fully-corective\"\n"));
+bad_file!(tolerance_of_zero, &format!("{WORLD}{SAFETY}[solve]\ntolerance = 0\n"));
+
+#[test]
+fn unknown_problem() {
+    assert_shown!(&["solve", "mars-rovr"]);
+}
+
+#[test]
+fn unknown_objective() {
+    assert_shown!(&["maximize", "mars-rover", "--measure", "rewards"]);
+}
+
+#[test]
+fn an_objective_with_many_entries() {
+    assert_shown!(&["maximize", "mars-rover", "--measure", "visits"]);
+}
+
+#[test]
+fn no_constraint_to_solve() {
+    let file = problem(&folder("no-constraint"), "problem", WORLD);
+    assert_shown!(&["solve", &file]);
+}
+
+#[test]
+fn bad_usage_has_status_2() {
+    for arguments in [&["solve"][..], &["solve", "mars-rover", "--tolerance", "-1"], &["sovle", "mars-rover"]]
+    {
+        assert_eq!(appropo(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
