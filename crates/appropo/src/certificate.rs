@@ -252,6 +252,8 @@ impl Separation {
         let lam = vector::difference(&self.lam, &outside[..d]);
         let offset = self.offset + outside[d];
         let least = least_payoff(model, discounting, decisions, &lam, &self.witness)?;
-        Ok((least - offset) / vector::norm(&lam))
+        let distance = (least - offset) / vector::norm(&lam);
+        // λ = 0 separates nothing.
+        Ok(if distance.is_finite() { distance } else { f64::NEG_INFINITY })
     }
 }

@@ -57,6 +57,7 @@ fn kl(a: &[f64], b: &[f64]) -> f64 {
 }
 
 const Q: [f64; 4] = [0.1, 0.2, 0.3, 0.4];
+const WITH_ZERO: [f64; 4] = [0.3, 0.0, 0.5, 0.2];
 
 fn rover_product() -> Product {
     Product::new(vec![
@@ -155,6 +156,15 @@ fn cases() -> Vec<Case> {
         case("reverse KL ball", ReverseKlBall::new(Q.to_vec(), 0.15).unwrap(), EXACT, |p| {
             simplex_violation(p).max(kl(&Q, p) - 0.15)
         }),
+        case("KL ball with an excluded outcome", KlBall::new(WITH_ZERO.to_vec(), 0.3).unwrap(), EXACT, |p| {
+            simplex_violation(p).max(p[1].abs()).max(kl(p, &WITH_ZERO) - 0.3)
+        }),
+        case(
+            "reverse KL ball with a free outcome",
+            ReverseKlBall::new(WITH_ZERO.to_vec(), 0.3).unwrap(),
+            EXACT,
+            |p| simplex_violation(p).max(kl(&WITH_ZERO, p) - 0.3),
+        ),
         case("polytope", polytope, EXACT, move |x| excess(&prow, &poff, x)),
         case("conic form", conic, CONIC, move |x| excess(&crow, &coff, x)),
         case("intersection by Clarabel", Intersection::new(two_parts).unwrap(), CONIC, cap),

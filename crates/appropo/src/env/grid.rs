@@ -62,11 +62,9 @@ impl Grid {
         self.cells.iter().position(|c| *c == letter)
     }
 
-    /// The distribution that is uniform over the free cells on or above the diagonal:
-    /// neither rock, start nor goal.
+    /// The distribution that is uniform over the free cells on or above the diagonal: neither obstacle, start nor goal.
     pub fn uniform_upper_triangle(&self) -> Vec<f64> {
-        let chosen =
-            |cell: usize| cell % self.columns >= cell / self.columns && !"SHG".contains(self.cells[cell]);
+        let chosen = |cell: usize| cell % self.columns >= cell / self.columns && self.cells[cell] == 'F';
         let count = (0..self.cells.len()).filter(|&c| chosen(c)).count();
         (0..self.cells.len()).map(|c| if chosen(c) { 1.0 / count as f64 } else { 0.0 }).collect()
     }

@@ -108,7 +108,7 @@ impl Hull {
             let gap = -slopes.iter().copied().fold(0.0, f64::min);
             misses = if gap < 0.5 * least_gap { 0 } else { misses + 1 };
             least_gap = gap.min(least_gap);
-            let rounding = size * (1e-13 * norm(&gradient) + 1e-17 * size);
+            let rounding = size * (1e-12 * norm(&gradient) + 1e-17 * size);
             if gap <= rounding || (misses > 5 && gap <= 10.0 * rounding) {
                 break;
             }

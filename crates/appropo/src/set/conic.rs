@@ -1,7 +1,7 @@
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
-use super::ConvexSet;
+use super::{ConvexSet, Derivative};
 use crate::error::{Error, Result};
 
 /// A standard cone, for a run of consecutive rows.
@@ -210,6 +210,14 @@ impl ConvexSet for ConicSet {
     fn project_recession(&self, x: &[f64], out: &mut [f64]) {
         project_or_nan(&self.form.recession(), x, out);
     }
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        super::differences(x, super::SOLVED, |x, out| self.project(x, out))
+    }
+
+    fn is_solved(&self) -> bool {
+        true
+    }
+
     fn conic(&self) -> Option<Conic> {
         Some(self.form.clone())
     }

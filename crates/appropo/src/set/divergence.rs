@@ -1,14 +1,18 @@
-use super::{Cone, Conic, ConvexSet, simplex};
+use super::{Cone, Conic, ConvexSet, Derivative, simplex};
 use crate::error::{Error, Result, in_range};
-use crate::root;
 
 /// {p in the probability simplex : KL(p ‖ q) ≤ radius}, with KL(p ‖ q) = Σ pᵢ ln(pᵢ/qᵢ).
 ///
-/// Projection: pᵢ = μ ω((xᵢ − ν)/μ + ln qᵢ − ln μ) with the Wright omega function ω; an inner Newton
-/// finds ν from Σ pᵢ = 1, an outer root search μ from KL(p ‖ q) = radius.
+/// Projection: pᵢ = μ ω((xᵢ − ν)/μ + ln qᵢ − ln μ) with the Wright omega function ω; an inner Newton finds ν from
+/// Σ pᵢ = 1, an outer one μ from KL(p ‖ q) = radius.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KlBall {
+    dim: usize,
+    /// The outcomes to which the reference gives weight; all others must stay at 0.
+    support: Vec<usize>,
+    /// The reference and its logarithms, on the support.
     reference: Vec<f64>,
+    log_reference: Vec<f64>,
     radius: f64,
 }
 
@@ -24,7 +28,11 @@ pub struct ReverseKlBall {
 impl KlBall {
     /// Distributions whose divergence from `reference` is at most `radius` ≥ 0 nats.
     pub fn new(reference: Vec<f64>, radius: f64) -> Result<Self> {
-        Ok(Self { reference: distribution(reference, radius)?, radius })
+        let full = distribution(reference, radius)?;
+        let support: Vec<usize> = (0..full.len()).filter(|&i| full[i] > 0.0).collect();
+        let reference: Vec<f64> = support.iter().map(|&i| full[i]).collect();
+        let log_reference = reference.iter().map(|q| q.ln()).collect();
+        Ok(Self { dim: full.len(), support, reference, log_reference, radius })
     }
 
     /// {p in the probability simplex : −Σ pᵢ ln pᵢ ≥ bound}, the divergence ball round the uniform distribution.
@@ -98,89 +106,197 @@ fn divergence(a: &[f64], b: &[f64]) -> f64 {
         .sum()
 }
 
-/// The nearest point for which `excess` (divergence less radius) is not positive.
-///
-/// `entry(mu, y, i)` gives pᵢ and its derivative at y = xᵢ − ν; `start(mu)` a ν at which Σ pᵢ ≥ 1.
-/// Σ pᵢ is convex and decreasing in ν, so Newton's method from there converges without a safeguard.
-fn nearest(
-    x: &[f64],
-    out: &mut [f64],
-    excess: impl Fn(&[f64]) -> f64,
-    start: impl Fn(f64) -> f64,
-    entry: impl Fn(f64, f64, usize) -> (f64, f64),
-) {
+/// The two ways of measuring divergence differ only in how an entry p depends on μ and y = x − ν, and in the slope
+/// of the divergence there.
+trait Entry {
+    /// p for μ > 0.
+    fn at(&self, mu: f64, y: f64, i: usize) -> f64;
+    /// A ν at which Σ pᵢ ≥ 1.
+    fn start(&self, mu: f64, x: &[f64]) -> f64;
+    /// ∂pᵢ/∂y, and the derivative gᵢ of the divergence by pᵢ up to a constant; ∂pᵢ/∂μ = −gᵢ ∂pᵢ/∂y up to a shift of ν.
+    fn slopes(&self, mu: f64, p: f64, i: usize) -> (f64, f64);
+    /// Divergence less radius.
+    fn excess(&self, p: &[f64]) -> f64;
+}
+
+/// Writes the nearest point to `x` whose excess is not positive, and returns its μ; 0 if the simplex alone decides.
+fn nearest(set: &impl Entry, x: &[f64], out: &mut [f64]) -> f64 {
     let theta = simplex::threshold(x, 1.0);
     for i in 0..x.len() {
         out[i] = (x[i] - theta).max(0.0);
     }
     // A point on the boundary may exceed it by its own rounding.
-    if excess(out) <= 1e-14 {
-        return;
+    if set.excess(out) <= 1e-14 {
+        return 0.0;
     }
-    let mut at = |log_mu: f64| {
-        let mu = log_mu.exp();
-        let mut nu = start(mu);
-        for _ in 0..100 {
-            let (mut sum, mut slope) = (0.0, 0.0);
-            for i in 0..x.len() {
-                let (p, derivative) = entry(mu, x[i] - nu, i);
-                out[i] = p;
-                sum += p;
-                slope += derivative;
-            }
-            let step = (sum - 1.0) / slope;
-            nu += step;
-            if step.abs() <= f64::EPSILON * (1.0 + nu.abs()) || sum <= 1.0 {
-                break;
-            }
+    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    let mut log_mu = 0.0;
+    for _ in 0..200 {
+        let mu = f64::exp(log_mu);
+        meet_the_sum(set, mu, x, out);
+        let excess = set.excess(out);
+        if excess > 0.0 {
+            low = log_mu;
+        } else {
+            high = log_mu;
         }
-        excess(out)
-    };
-    let (mut low, mut high) = (-1.0, 1.0);
-    let mut width = 1.0;
-    while at(low) <= 0.0 && low > -80.0 {
-        (low, width) = (low - width, 2.0 * width);
+        // Along Σp = 1 the divergence falls with μ at the rate of g's variance under the weights a.
+        let (a, ag, agg) = moments(set, mu, out);
+        let rate = mu * (agg - ag * ag / a);
+        let newton = log_mu + excess / rate;
+        let inside = low < newton && newton < high;
+        let next = match (inside && newton.is_finite(), low.is_finite(), high.is_finite()) {
+            (true, ..) => newton.clamp(log_mu - 3.0, log_mu + 3.0),
+            (false, true, true) => (low + high) / 2.0,
+            (false, true, false) => low + 3.0,
+            _ => high - 3.0,
+        };
+        let done = (next - log_mu).abs() <= 4.0 * f64::EPSILON * log_mu.abs().max(1.0);
+        if done || log_mu.abs() > 200.0 {
+            break;
+        }
+        log_mu = next;
     }
-    width = 1.0;
-    while at(high) > 0.0 && high < 80.0 {
-        (high, width) = (high + width, 2.0 * width);
+    f64::exp(log_mu)
+}
+
+/// Finds ν with Σ pᵢ = 1. The sum is convex and decreasing in ν, so Newton's method needs no safeguard from `start`.
+fn meet_the_sum(set: &impl Entry, mu: f64, x: &[f64], out: &mut [f64]) {
+    let mut nu = set.start(mu, x);
+    for _ in 0..100 {
+        let (mut sum, mut slope) = (0.0, 0.0);
+        for i in 0..x.len() {
+            out[i] = set.at(mu, x[i] - nu, i);
+            sum += out[i];
+            slope += set.slopes(mu, out[i], i).0;
+        }
+        let step = (sum - 1.0) / slope;
+        nu += step;
+        if !(step.abs() > f64::EPSILON * (1.0 + nu.abs())) || sum <= 1.0 {
+            break;
+        }
     }
-    let (at_low, at_high) = (at(low), at(high));
-    let log_mu = root::bracketed(&mut at, (low, at_low), (high, at_high));
-    at(log_mu);
+}
+
+/// Σ a, Σ ag and Σ ag².
+fn moments(set: &impl Entry, mu: f64, p: &[f64]) -> (f64, f64, f64) {
+    let mut sums = (0.0, 0.0, 0.0);
+    for (i, &p) in p.iter().enumerate() {
+        let (a, g) = set.slopes(mu, p, i);
+        sums = (sums.0 + a, sums.1 + a * g, sums.2 + a * g * g);
+    }
+    sums
+}
+
+/// dp = a(dx − dν − g dμ), with dν and dμ such that Σ dp = 0 and Σ g dp = 0.
+fn derivative<'a>(set: &impl Entry, mu: f64, p: &[f64]) -> Derivative<'a> {
+    let (a, g): (Vec<f64>, Vec<f64>) = p.iter().enumerate().map(|(i, &p)| set.slopes(mu, p, i)).unzip();
+    let (sum, first, second) = moments(set, mu, p);
+    let determinant = sum * second - first * first;
+    Box::new(move |d, out| {
+        let b: f64 = a.iter().zip(d).map(|(a, d)| a * d).sum();
+        let c: f64 = a.iter().zip(&g).zip(d).map(|((a, g), d)| a * g * d).sum();
+        // A vanishing determinant leaves a point that cannot move.
+        let solve = |x: f64| if determinant > 0.0 { x / determinant } else { 0.0 };
+        let (nu, mu) = (solve(second * b - first * c), solve(sum * c - first * b));
+        for i in 0..d.len() {
+            out[i] = a[i] * (d[i] - nu - g[i] * mu);
+        }
+    })
+}
+
+/// What both balls share: one outcome is a point, radius 0 is the reference, and outcomes that the reference excludes
+/// for [`KlBall`] stay at 0.
+fn project_on(set: &impl Entry, support: &[usize], x: &[f64], out: &mut [f64]) -> f64 {
+    if support.len() == x.len() {
+        return nearest(set, x, out);
+    }
+    let inner: Vec<f64> = support.iter().map(|&i| x[i]).collect();
+    let mut point = vec![0.0; inner.len()];
+    let mu = nearest(set, &inner, &mut point);
+    out.fill(0.0);
+    for (&i, p) in support.iter().zip(point) {
+        out[i] = p;
+    }
+    mu
+}
+
+impl Entry for KlBall {
+    fn at(&self, mu: f64, y: f64, i: usize) -> f64 {
+        mu * wright_omega(y / mu + self.log_reference[i] - mu.ln())
+    }
+    fn start(&self, mu: f64, x: &[f64]) -> f64 {
+        x.iter().zip(&self.log_reference).map(|(x, l)| x + mu * l).fold(f64::NEG_INFINITY, f64::max) - 1.0
+    }
+    fn slopes(&self, mu: f64, p: f64, i: usize) -> (f64, f64) {
+        (p / (p + mu), if p > 0.0 { p.ln() - self.log_reference[i] } else { 0.0 })
+    }
+    fn excess(&self, p: &[f64]) -> f64 {
+        divergence(p, &self.reference) - self.radius
+    }
+}
+
+impl Entry for ReverseKlBall {
+    fn at(&self, mu: f64, y: f64, i: usize) -> f64 {
+        let root = (y * y + 4.0 * mu * self.reference[i]).sqrt();
+        if y > 0.0 {
+            (y + root) / 2.0
+        } else {
+            2.0 * mu * self.reference[i] / (root - y).max(f64::MIN_POSITIVE)
+        }
+    }
+    fn start(&self, _: f64, x: &[f64]) -> f64 {
+        x.iter().copied().fold(f64::NEG_INFINITY, f64::max) - 1.0
+    }
+    fn slopes(&self, mu: f64, p: f64, i: usize) -> (f64, f64) {
+        let q = self.reference[i];
+        if p <= 0.0 { (0.0, 0.0) } else { (p / (p + mu * q / p), -q / p) }
+    }
+    fn excess(&self, p: &[f64]) -> f64 {
+        if p.iter().zip(&self.reference).any(|(p, q)| *p <= 0.0 && *q > 0.0) {
+            return f64::INFINITY;
+        }
+        divergence(&self.reference, p) - self.radius
+    }
 }
 
 impl ConvexSet for KlBall {
     fn dim(&self) -> usize {
-        self.reference.len()
+        self.dim
     }
 
     fn project(&self, x: &[f64], out: &mut [f64]) {
-        let q = &self.reference;
         if self.radius == 0.0 {
-            return out.copy_from_slice(q);
+            out.fill(0.0);
+            for (&i, q) in self.support.iter().zip(&self.reference) {
+                out[i] = *q;
+            }
+            return;
         }
-        let log_q: Vec<f64> = q.iter().map(|q| q.ln()).collect();
-        nearest(
-            x,
-            out,
-            |p| {
-                if p.iter().zip(q).any(|(p, q)| *p > 0.0 && *q == 0.0) {
-                    1.0
-                } else {
-                    divergence(p, q) - self.radius
-                }
-            },
-            |mu| x.iter().zip(&log_q).map(|(x, l)| x + mu * l).fold(f64::NEG_INFINITY, f64::max) - 1.0,
-            |mu, y, i| {
-                let p = mu * wright_omega(y / mu + log_q[i] - mu.ln());
-                (p, p / (p + mu))
-            },
-        );
+        project_on(self, &self.support, x, out);
     }
 
     fn project_recession(&self, _: &[f64], out: &mut [f64]) {
         out.fill(0.0);
+    }
+
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        if self.radius == 0.0 {
+            return Box::new(|_, out| out.fill(0.0));
+        }
+        let mut p = vec![0.0; self.dim];
+        let mu = project_on(self, &self.support, x, &mut p);
+        let pick = |v: &[f64]| -> Vec<f64> { self.support.iter().map(|&i| v[i]).collect() };
+        let inner =
+            if mu == 0.0 { simplex::derivative(&pick(x), 1.0) } else { derivative(self, mu, &pick(&p)) };
+        Box::new(move |d, out| {
+            let mut image = vec![0.0; self.support.len()];
+            inner(&pick(d), &mut image);
+            out.fill(0.0);
+            for (&i, v) in self.support.iter().zip(image) {
+                out[i] = v;
+            }
+        })
     }
 
     fn radius(&self) -> Option<f64> {
@@ -188,10 +304,18 @@ impl ConvexSet for KlBall {
     }
 
     fn conic(&self) -> Option<Conic> {
+        let mut form = simplex_form(self.dim);
+        let excluded = (0..self.dim).filter(|i| !self.support.contains(i));
+        form.constrain(Cone::Zero(self.dim - self.support.len()), excluded.map(|i| (vec![(i, 1.0)], 0.0)));
         // t ≥ p ln(p/q) exactly when (−t, p, q) lies in the exponential cone.
-        Some(relative_entropy(self.radius, self.reference.len(), |i, t| {
-            [(vec![(t, 1.0)], 0.0), (vec![(i, -1.0)], 0.0), (vec![], self.reference[i])]
-        }))
+        let terms = self.support.iter().zip(&self.reference);
+        relative_entropy(
+            &mut form,
+            self.radius,
+            terms
+                .map(|(&i, &q)| move |t: usize| [(vec![(t, 1.0)], 0.0), (vec![(i, -1.0)], 0.0), (vec![], q)]),
+        );
+        Some(form)
     }
 }
 
@@ -201,35 +325,23 @@ impl ConvexSet for ReverseKlBall {
     }
 
     fn project(&self, x: &[f64], out: &mut [f64]) {
-        let q = &self.reference;
         if self.radius == 0.0 {
-            return out.copy_from_slice(q);
+            return out.copy_from_slice(&self.reference);
         }
-        nearest(
-            x,
-            out,
-            |p| {
-                if p.iter().zip(q).any(|(p, q)| *p <= 0.0 && *q > 0.0) {
-                    1.0
-                } else {
-                    divergence(q, p) - self.radius
-                }
-            },
-            |_| x.iter().copied().fold(f64::NEG_INFINITY, f64::max) - 1.0,
-            |mu, y, i| {
-                let root = (y * y + 4.0 * mu * q[i]).sqrt();
-                let p = if y > 0.0 {
-                    (y + root) / 2.0
-                } else {
-                    2.0 * mu * q[i] / (root - y).max(f64::MIN_POSITIVE)
-                };
-                (p, if root > 0.0 { p / root } else { 0.0 })
-            },
-        );
+        nearest(self, x, out);
     }
 
     fn project_recession(&self, _: &[f64], out: &mut [f64]) {
         out.fill(0.0);
+    }
+
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        if self.radius == 0.0 {
+            return Box::new(|_, out| out.fill(0.0));
+        }
+        let mut p = vec![0.0; x.len()];
+        let mu = nearest(self, x, &mut p);
+        if mu == 0.0 { simplex::derivative(x, 1.0) } else { derivative(self, mu, &p) }
     }
 
     fn radius(&self) -> Option<f64> {
@@ -237,25 +349,36 @@ impl ConvexSet for ReverseKlBall {
     }
 
     fn conic(&self) -> Option<Conic> {
-        Some(relative_entropy(self.radius, self.reference.len(), |i, t| {
-            [(vec![(t, 1.0)], 0.0), (vec![], self.reference[i]), (vec![(i, -1.0)], 0.0)]
-        }))
+        let mut form = simplex_form(self.reference.len());
+        // t ≥ q ln(q/p) exactly when (−t, q, p) lies in the exponential cone.
+        let terms = self.reference.iter().enumerate().filter(|(_, q)| **q > 0.0);
+        relative_entropy(
+            &mut form,
+            self.radius,
+            terms.map(|(i, &q)| move |t: usize| [(vec![(t, 1.0)], 0.0), (vec![], q), (vec![(i, -1.0)], 0.0)]),
+        );
+        Some(form)
     }
 }
 
 type Row = (Vec<(usize, f64)>, f64);
 
-/// The simplex with Σ tᵢ ≤ radius, where `cone(i, tᵢ)` bounds the i-th term of the divergence by tᵢ.
-fn relative_entropy(radius: f64, dim: usize, cone: impl Fn(usize, usize) -> [Row; 3]) -> Conic {
+fn simplex_form(dim: usize) -> Conic {
     let mut form = Conic::free(dim);
-    let t = form.auxiliary(dim);
     form.constrain(Cone::Zero(1), [((0..dim).map(|i| (i, 1.0)).collect(), 1.0)]);
-    form.constrain(Cone::Nonnegative(1), [((0..dim).map(|i| (t + i, 1.0)).collect(), radius)]);
-    for i in 0..dim {
-        form.constrain(Cone::Exponential, cone(i, t + i));
-    }
     form.constrain(Cone::Nonnegative(dim), (0..dim).map(|i| (vec![(i, -1.0)], 0.0)));
     form
+}
+
+/// Σ tᵢ ≤ radius, where each term's cone bounds its part of the divergence by tᵢ.
+fn relative_entropy<F: Fn(usize) -> [Row; 3]>(form: &mut Conic, radius: f64, terms: impl Iterator<Item = F>) {
+    let mut sum = Vec::new();
+    for term in terms {
+        let t = form.auxiliary(1);
+        form.constrain(Cone::Exponential, term(t));
+        sum.push((t, 1.0));
+    }
+    form.constrain(Cone::Nonnegative(1), [(sum, radius)]);
 }
 
 #[cfg(test)]

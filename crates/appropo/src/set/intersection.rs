@@ -1,4 +1,4 @@
-use super::{Conic, ConvexSet, SharedSet, conic};
+use super::{Conic, ConvexSet, Derivative, SharedSet, conic};
 use crate::error::{Error, Result, dimension};
 use crate::vector;
 
@@ -92,6 +92,15 @@ impl ConvexSet for Intersection {
 
     fn radius(&self) -> Option<f64> {
         self.parts.iter().filter_map(|p| p.radius()).reduce(f64::min)
+    }
+
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        let reach = if self.is_solved() { super::SOLVED } else { super::EXACT };
+        super::differences(x, reach, |x, out| self.project(x, out))
+    }
+
+    fn is_solved(&self) -> bool {
+        self.form.is_some()
     }
 
     fn conic(&self) -> Option<Conic> {

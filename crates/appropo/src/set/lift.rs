@@ -1,6 +1,6 @@
 use std::cell::Cell;
 
-use super::{Cone, Conic, ConvexSet, Derivative, SharedSet};
+use super::{Cone, Conic, ConvexSet, Derivative, SharedSet, conic};
 use crate::error::{Result, in_range};
 use crate::{root, vector};
 
@@ -16,6 +16,8 @@ use crate::{root, vector};
 pub struct Lift {
     set: SharedSet,
     kappa: f64,
+    /// The cone's own form, where C has no projection but a conic solver's.
+    form: Option<Conic>,
 }
 
 /// Below this share of the starting a, the root counts as 0.
@@ -25,12 +27,18 @@ impl Lift {
     /// The cone over `set` at height `kappa` > 0.
     pub fn new(set: SharedSet, kappa: f64) -> Result<Self> {
         in_range("kappa", kappa, kappa > 0.0, "more than 0")?;
-        Ok(Self { set, kappa })
+        Ok(Self::at_height(set, kappa))
     }
 
     /// {(v, L) : v/L ∈ set}, closed: what is measured a unit of L, where L is the last entry.
     pub fn share(set: SharedSet) -> Self {
-        Self { set, kappa: 1.0 }
+        Self::at_height(set, 1.0)
+    }
+
+    fn at_height(set: SharedSet, kappa: f64) -> Self {
+        let mut lift = Self { set, kappa, form: None };
+        lift.form = lift.conic().filter(|_| lift.set.is_solved());
+        lift
     }
 
     /// The height κ.
@@ -45,6 +53,9 @@ impl ConvexSet for Lift {
     }
 
     fn project(&self, x: &[f64], out: &mut [f64]) {
+        if let Some(form) = &self.form {
+            return conic::project_or_nan(form, x, out);
+        }
         let d = x.len() - 1;
         let (s, x) = (x[d], &x[..d]);
         let kappa = self.kappa;
@@ -106,13 +117,16 @@ impl ConvexSet for Lift {
     /// With J = DΓ_C(x/a) and v = c − Jc: da = (κ ds + v·dx)/(κ² + v·c) and d(ac) = J dx + v da, because J
     /// vanishes along the normal x/a − c.
     fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        if self.form.is_some() {
+            return super::differences(x, super::SOLVED, |x, out| self.project(x, out));
+        }
         let (d, kappa) = (x.len() - 1, self.kappa);
         let mut nearest = vec![0.0; x.len()];
         self.project(x, &mut nearest);
         let a = nearest[d] / kappa;
         if a <= 0.0 {
             // At height 0 the cone is that of recession.
-            return super::differences(x, |x, out| self.project(x, out));
+            return super::differences(x, super::EXACT, |x, out| self.project(x, out));
         }
         let scaled: Vec<f64> = x[..d].iter().map(|x| x / a).collect();
         let inner = self.set.derivative(&scaled);
@@ -128,6 +142,10 @@ impl ConvexSet for Lift {
             vector::add_scaled(out_x, da, &v);
             out[d] = kappa * da;
         })
+    }
+
+    fn is_solved(&self) -> bool {
+        self.form.is_some()
     }
 
     fn conic(&self) -> Option<Conic> {

@@ -76,7 +76,7 @@ pub trait ConvexSet: Send + Sync {
     /// The derivative of the projection at `x`, as a linear map: `derivative(x)(d, out)` writes DΓ(x)d.
     /// The default takes a difference along d, pointing away from the set, where the projection is smooth.
     fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
-        differences(x, |x, out| self.project(x, out))
+        differences(x, EXACT, |x, out| self.project(x, out))
     }
 
     /// A bound on the norm of every point of the set; `None` where it is unbounded or not known.
@@ -87,6 +87,11 @@ pub trait ConvexSet: Send + Sync {
     /// The set as linear images of standard cones, where it has such a form.
     fn conic(&self) -> Option<Conic> {
         None
+    }
+
+    /// Whether a conic solver does the projection. Cones over such a set are better projected onto in one programme.
+    fn is_solved(&self) -> bool {
+        false
     }
 
     /// The Euclidean distance ‖x − Γ(x)‖.
@@ -105,14 +110,23 @@ pub trait ConvexSet: Send + Sync {
 /// A linear map: `map(d, out)` writes the image of d.
 pub type Derivative<'a> = Box<dyn Fn(&[f64], &mut [f64]) + 'a>;
 
+/// How far differences reach at least and at most, relative to 1 + ‖x‖: for projections exact up to rounding, and for
+/// those of a conic solver.
+const EXACT: (f64, f64) = (1e-9, 1e-7);
+const SOLVED: (f64, f64) = (1e-5, 1e-4);
+
 /// The derivative of a projection at `x` by one-sided differences.
-fn differences<'a>(x: &[f64], project: impl Fn(&[f64], &mut [f64]) + 'a) -> Derivative<'a> {
+fn differences<'a>(
+    x: &[f64],
+    (least, most): (f64, f64),
+    project: impl Fn(&[f64], &mut [f64]) + 'a,
+) -> Derivative<'a> {
     let mut nearest = vec![0.0; x.len()];
     project(x, &mut nearest);
     let x = x.to_vec();
     let outward = vector::difference(&x, &nearest);
     let size = 1.0 + vector::norm(&x);
-    let reach = (0.05 * vector::norm(&outward)).clamp(1e-9 * size, 1e-7 * size);
+    let reach = (0.05 * vector::norm(&outward)).clamp(least * size, most * size);
     Box::new(move |d, out| {
         let length = vector::norm(d).max(f64::MIN_POSITIVE);
         let h = reach / length * vector::dot(&outward, d).signum();
@@ -146,5 +160,8 @@ impl<S: ConvexSet + ?Sized> ConvexSet for Arc<S> {
     }
     fn conic(&self) -> Option<Conic> {
         (**self).conic()
+    }
+    fn is_solved(&self) -> bool {
+        (**self).is_solved()
     }
 }

@@ -1,4 +1,4 @@
-use super::{AffineSubspace, Cone, Conic, ConvexSet};
+use super::{AffineSubspace, Cone, Conic, ConvexSet, Derivative};
 use crate::error::{Error, Result, dimension, finite};
 use crate::vector;
 
@@ -29,7 +29,8 @@ impl Polytope {
         }
     }
 
-    fn onto(&self, form: &Conic, offsets: &[f64], x: &[f64], out: &mut [f64]) {
+    /// Projects, and returns the affine hull of the face that was reached; `None` inside.
+    fn onto(&self, form: &Conic, offsets: &[f64], x: &[f64], out: &mut [f64]) -> Option<AffineSubspace> {
         let scale = 1.0 + vector::norm(x);
         let slack = |point: &[f64], r: usize| offsets[r] - vector::dot(&self.rows[r], point);
         let inside = |point: &[f64]| {
@@ -38,20 +39,25 @@ impl Polytope {
             })
         };
         if inside(x) {
-            return out.copy_from_slice(x);
+            out.copy_from_slice(x);
+            return None;
         }
-        let Ok(solution) = form.nearest(x) else { return out.fill(f64::NAN) };
+        let Ok(solution) = form.nearest(x) else {
+            out.fill(f64::NAN);
+            return None;
+        };
         out.copy_from_slice(&solution.x);
         let active: Vec<usize> =
             (0..offsets.len()).filter(|&r| solution.multipliers[r] > slack(out, r)).collect();
         let rows: Vec<Vec<f64>> = active.iter().map(|&r| self.rows[r].clone()).collect();
         let on_face: Vec<f64> = active.iter().map(|&r| offsets[r]).collect();
-        let Ok(face) = AffineSubspace::new(self.dim, &rows, &on_face) else { return };
+        let face = AffineSubspace::new(self.dim, &rows, &on_face).ok()?;
         let mut exact = vec![0.0; self.dim];
         face.project(x, &mut exact);
         if inside(&exact) && vector::distance(&exact, out) <= 1e-4 * scale {
             out.copy_from_slice(&exact);
         }
+        Some(face)
     }
 }
 
@@ -76,6 +82,20 @@ impl ConvexSet for Polytope {
 
     fn project_recession(&self, x: &[f64], out: &mut [f64]) {
         self.onto(&self.form.recession(), &vec![0.0; self.offsets.len()], x, out);
+    }
+
+    /// The projection onto the directions of the face that the nearest point lies on.
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        let mut nearest = vec![0.0; x.len()];
+        let face = self.onto(&self.form, &self.offsets, x, &mut nearest);
+        Box::new(move |d, out| match &face {
+            Some(face) => face.project_recession(d, out),
+            None => out.copy_from_slice(d),
+        })
+    }
+
+    fn is_solved(&self) -> bool {
+        true
     }
 
     fn conic(&self) -> Option<Conic> {

@@ -62,6 +62,10 @@ impl ConvexSet for Product {
         squares.map(f64::sqrt)
     }
 
+    fn is_solved(&self) -> bool {
+        self.blocks.iter().any(|b| b.is_solved())
+    }
+
     fn conic(&self) -> Option<Conic> {
         let mut form = Conic::free(self.dim());
         let mut start = 0;

@@ -111,6 +111,10 @@ impl ConvexSet for Similarity {
         Some(self.set.radius()? * self.factor.abs() + vector::norm(&self.shift))
     }
 
+    fn is_solved(&self) -> bool {
+        self.set.is_solved()
+    }
+
     fn conic(&self) -> Option<Conic> {
         let inner = self.set.conic()?;
         let mut form = Conic::free(self.dim());

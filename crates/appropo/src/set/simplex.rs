@@ -44,6 +44,19 @@ pub(super) fn threshold(x: &[f64], total: f64) -> f64 {
     largest + theta
 }
 
+/// The derivative of the projection: on the support, d less its mean.
+pub(super) fn derivative<'a>(x: &[f64], total: f64) -> Derivative<'a> {
+    let theta = threshold(x, total);
+    let support: Vec<bool> = x.iter().map(|x| *x > theta).collect();
+    let count = support.iter().filter(|s| **s).count().max(1) as f64;
+    Box::new(move |d, out| {
+        let mean = d.iter().zip(&support).filter(|(_, s)| **s).map(|(d, _)| d).sum::<f64>() / count;
+        for i in 0..d.len() {
+            out[i] = if support[i] { d[i] - mean } else { 0.0 };
+        }
+    })
+}
+
 impl ConvexSet for Simplex {
     fn dim(&self) -> usize {
         self.dim
@@ -61,15 +74,7 @@ impl ConvexSet for Simplex {
     }
 
     fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
-        let theta = threshold(x, self.total);
-        let support: Vec<bool> = x.iter().map(|x| *x > theta).collect();
-        let count = support.iter().filter(|s| **s).count().max(1) as f64;
-        Box::new(move |d, out| {
-            let mean = d.iter().zip(&support).filter(|(_, s)| **s).map(|(d, _)| d).sum::<f64>() / count;
-            for i in 0..d.len() {
-                out[i] = if support[i] { d[i] - mean } else { 0.0 };
-            }
-        })
+        derivative(x, self.total)
     }
 
     fn radius(&self) -> Option<f64> {

@@ -14,7 +14,7 @@ pub enum Goal {
     /// The least distance (Algorithm 2): an infeasible problem goes on until the bounds meet.
     #[default]
     Distance,
-    /// Feasibility (Algorithm 5): stop at the first proof that no policy will do.
+    /// Feasibility (Algorithm 4, in the appendix): stop at the first proof that no policy will do.
     Feasibility,
 }
 
