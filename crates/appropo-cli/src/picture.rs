@@ -10,7 +10,9 @@ pub fn visits(grid: &Grid, visits: &[f64]) -> String {
     if grid.columns > 60 {
         return String::new();
     }
-    let most = visits.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    // Start and goal keep their letters, so they don't set the scale.
+    let free = visits.iter().zip(&grid.cells).filter(|(_, cell)| **cell == 'F');
+    let most = free.map(|(visits, _)| *visits).fold(f64::MIN_POSITIVE, f64::max);
     let mut picture = String::new();
     for row in 0..grid.rows {
         picture.push_str("  ");
@@ -29,6 +31,12 @@ pub fn visits(grid: &Grid, visits: &[f64]) -> String {
         picture.truncate(picture.trim_end().len());
         picture.push('\n');
     }
-    picture.push_str("  visits: · none, ░ few to █ most; S start, G goal, # rock\n");
+    picture.push_str("  visits: · none, ░ few to █ most; S start, G goal");
+    for (letter, meaning) in [('H', ", # obstacle"), ('C', ", C cliff")] {
+        if grid.cells.contains(&letter) {
+            picture.push_str(meaning);
+        }
+    }
+    picture.push('\n');
     picture
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use appropo::certificate::{Certificate, Verdict};
 use appropo::policy::{Mixed, TabularPolicy};
 use appropo::rl::Occupancy;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
-use crate::problem::{Problem, Settings};
+use crate::problem::{Method, Problem, Settings};
 use crate::{Failure, Output, picture};
 
 /// One JSON object, in the order other programs rely on.
@@ -19,7 +19,8 @@ pub struct Report {
     distance: f64,
     lower_bound: f64,
     confidence: Option<f64>,
-    measurements: Map<String, Value>,
+    #[serde(serialize_with = "in_order")]
+    measurements: Vec<(String, Value)>,
     constraints: Vec<Row>,
     oracle_calls: usize,
     policies: usize,
@@ -32,8 +33,14 @@ pub struct Report {
     /// The full measurement vector.
     #[serde(skip)]
     z: Vec<f64>,
+    /// "3 oracle calls".
     #[serde(skip)]
-    method: &'static str,
+    effort: String,
+}
+
+/// A map with its keys in the order of the measurement vector.
+fn in_order<S: Serializer>(entries: &[(String, Value)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(entries.iter().map(|(name, value)| (name, value)))
 }
 
 #[derive(Serialize)]
@@ -87,31 +94,36 @@ impl Report {
             seed: settings.seed,
             objective: None,
             z,
-            method: match settings.method {
-                crate::problem::Method::Appropo => "oracle calls",
-                crate::problem::Method::Occupancy => "oracle calls (one conic programme)",
+            effort: match settings.method {
+                Method::Appropo => count(oracle_calls, "oracle call", "oracle calls"),
+                Method::Occupancy => "one conic programme".into(),
             },
         })
     }
 
     /// The report as it is printed, with the exit status of its verdict.
-    pub fn output(&self, problem: &Problem, as_json: bool) -> Output {
+    pub fn output(&self, problem: &Problem, as_json: bool) -> Result<Output, Failure> {
         let status = match self.verdict {
             Verdict::Feasible => 0,
             Verdict::Infeasible => 3,
             Verdict::Undecided => 4,
         };
-        let text = if as_json { format!("{}\n", json!(self)) } else { self.text(problem) };
-        Output { text, status }
+        let text = match as_json.then(|| serde_json::to_string(self)) {
+            Some(Ok(line)) => line + "\n",
+            Some(Err(error)) => return Err(Failure::Other(error.to_string())),
+            None => self.text(problem),
+        };
+        Ok(Output { text, status })
     }
 
     fn text(&self, problem: &Problem) -> String {
         let mut text = format!("{}: {}\n\n", problem.name, self.sentence());
         text.push_str(&self.table(problem));
         if let Some(Objective { measure, goal, value, bound }) = &self.objective {
-            let found = value.map_or("none found".into(), number);
+            let found = value.map_or("no feasible policy was found".into(), number);
+            let side = if *goal == "maximize" { "above" } else { "below" };
             let bound =
-                bound.map_or(String::new(), |b| format!(" (no feasible policy passes {})", number(b)));
+                bound.map_or(String::new(), |b| format!("; no feasible policy gets {side} {}", number(b)));
             let _ = writeln!(text, "\n{goal} {measure}: {found}{bound}");
         }
         let visits = problem.world.model.measures().range("visits");
@@ -123,12 +135,11 @@ impl Report {
         }
         let _ = writeln!(
             text,
-            "\ndistance {}, lower bound {}; {} {}, policies {}, {:.3} s",
+            "\ndistance {}, lower bound {}; {}, {}, {:.3} s",
             number(self.distance),
             number(self.lower_bound),
-            self.oracle_calls,
-            self.method,
-            self.policies,
+            self.effort,
+            count(self.policies, "policy", "policies"),
             self.seconds,
         );
         text
@@ -197,6 +208,10 @@ fn align(rows: &[[String; 6]]) -> String {
         let _ = writeln!(text, "{}", cells.join("  ").trim_end());
     }
     text
+}
+
+fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// A number with as many digits as a reader wants; what is only rounding is 0.

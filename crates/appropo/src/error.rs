@@ -103,7 +103,9 @@ pub enum Error {
         residual: f64,
     },
     /// The set has no conic form, which the named method needs.
-    #[error("the target set has no conic form, which {method} needs; use the exact oracle instead")]
+    #[error(
+        "the target set has no conic form, which {method} needs; use appropo with the exact oracle instead"
+    )]
     NoConicForm {
         /// The method.
         method: &'static str,

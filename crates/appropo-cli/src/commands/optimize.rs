@@ -4,7 +4,7 @@ use appropo::baseline::{maximize_occupancy, solve_occupancy};
 use appropo::certificate::{Certificate, Verdict};
 use appropo::oracle::{Cache, Exact};
 use appropo::policy::{Mixed, TabularPolicy};
-use appropo::solver::{Maximum, Options, binary_search, maximize};
+use appropo::solver::{Maximum, Options, binary_search, maximize, with_free_objective};
 
 use super::solve::rounds;
 use crate::args::{Optimize, Search};
@@ -27,9 +27,14 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
         (Method::Appropo, Search::Master) => maximize(set, &mut oracle, &options, &mut ())?,
         (Method::Appropo, Search::Binary) => {
             let mut cache = Cache::new(oracle);
-            binary_search(set, &mut cache, &options, &mut ())?
+            let maximum = binary_search(set, &mut cache, &options, &mut ())?;
+            oracle = cache.into_oracle();
+            maximum
         }
     };
+    if settings.method == Method::Appropo {
+        oracle.check(&maximum.certificate, &with_free_objective(set)?, &maximum.mixture)?;
+    }
     let Maximum { value, upper_bound, mixture, certificate, oracle_calls } = maximum;
     let mut report = Report::new(&problem, &settings, &certificate, &mixture, oracle_calls, start.elapsed())?;
     report.objective = Some(Objective {
@@ -38,7 +43,7 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
         value: value.map(|v| sign * v),
         bound: upper_bound.is_finite().then_some(sign * upper_bound),
     });
-    Ok(report.output(&problem, arguments.settings.json))
+    report.output(&problem, arguments.settings.json)
 }
 
 /// The entry of the measurement vector that a name, or name\[i\], stands for.

@@ -45,7 +45,7 @@ pub fn run(arguments: &Solve) -> Result<Output, Failure> {
     };
     oracle.check(&certificate, set, &mixture)?;
     let report = Report::new(&problem, &settings, &certificate, &mixture, calls, start.elapsed())?;
-    Ok(report.output(&problem, arguments.settings.json))
+    report.output(&problem, arguments.settings.json)
 }
 
 /// The rounds in force: the corrective player needs few.

@@ -152,7 +152,10 @@ fn set(entry: &Entry, space: &Space) -> Result<(SharedSet, Shown)> {
         }
         "semidefinite" => {
             let order = (space.dim as f64).sqrt().round() as usize;
-            if !entry.flag()? || order * order != space.dim {
+            if !entry.flag()? {
+                return Err(entry.mistake("found false; write true, or leave the key out"));
+            }
+            if order * order != space.dim {
                 return Err(entry.mistake(format!(
                     "{} measures make no square matrix; write true for n² measures",
                     space.dim

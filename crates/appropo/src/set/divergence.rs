@@ -109,12 +109,14 @@ fn divergence(a: &[f64], b: &[f64]) -> f64 {
 /// The two ways of measuring divergence differ only in how an entry p depends on μ and y = x − ν, and in the slope
 /// of the divergence there.
 trait Entry {
-    /// p for μ > 0.
-    fn at(&self, mu: f64, y: f64, i: usize) -> f64;
+    /// p for μ > 0, given with its logarithm.
+    fn at(&self, mu: f64, log_mu: f64, y: f64, i: usize) -> f64;
     /// A ν at which Σ pᵢ ≥ 1.
     fn start(&self, mu: f64, x: &[f64]) -> f64;
-    /// ∂pᵢ/∂y, and the derivative gᵢ of the divergence by pᵢ up to a constant; ∂pᵢ/∂μ = −gᵢ ∂pᵢ/∂y up to a shift of ν.
-    fn slopes(&self, mu: f64, p: f64, i: usize) -> (f64, f64);
+    /// aᵢ = ∂pᵢ/∂y.
+    fn weight(&self, mu: f64, p: f64, i: usize) -> f64;
+    /// gᵢ, the derivative of the divergence by pᵢ up to a constant; ∂pᵢ/∂μ = −aᵢgᵢ up to a shift of ν.
+    fn slope(&self, p: f64, i: usize) -> f64;
     /// Divergence less radius.
     fn excess(&self, p: &[f64]) -> f64;
 }
@@ -131,9 +133,10 @@ fn nearest(set: &impl Entry, x: &[f64], out: &mut [f64]) -> f64 {
     }
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut log_mu = 0.0;
+    let mut nu = set.start(1.0, x);
     for _ in 0..200 {
         let mu = f64::exp(log_mu);
-        meet_the_sum(set, mu, x, out);
+        meet_the_sum(set, mu, x, &mut nu, out);
         let excess = set.excess(out);
         if excess > 0.0 {
             low = log_mu;
@@ -160,19 +163,24 @@ fn nearest(set: &impl Entry, x: &[f64], out: &mut [f64]) -> f64 {
     f64::exp(log_mu)
 }
 
-/// Finds ν with Σ pᵢ = 1. The sum is convex and decreasing in ν, so Newton's method needs no safeguard from `start`.
-fn meet_the_sum(set: &impl Entry, mu: f64, x: &[f64], out: &mut [f64]) {
-    let mut nu = set.start(mu, x);
-    for _ in 0..100 {
+/// Finds ν with Σ pᵢ = 1. The sum is convex and decreasing in ν, so after its first step Newton's method comes from
+/// the left and needs no safeguard.
+fn meet_the_sum(set: &impl Entry, mu: f64, x: &[f64], nu: &mut f64, out: &mut [f64]) {
+    let log_mu = mu.ln();
+    for round in 0..100 {
         let (mut sum, mut slope) = (0.0, 0.0);
         for i in 0..x.len() {
-            out[i] = set.at(mu, x[i] - nu, i);
+            out[i] = set.at(mu, log_mu, x[i] - *nu, i);
             sum += out[i];
-            slope += set.slopes(mu, out[i], i).0;
+            slope += set.weight(mu, out[i], i);
         }
         let step = (sum - 1.0) / slope;
-        nu += step;
-        if !(step.abs() > f64::EPSILON * (1.0 + nu.abs())) || sum <= 1.0 {
+        if !step.is_finite() {
+            *nu = set.start(mu, x);
+            continue;
+        }
+        *nu += step;
+        if step.abs() <= f64::EPSILON * (1.0 + nu.abs()) || (round > 0 && sum <= 1.0) {
             break;
         }
     }
@@ -182,7 +190,7 @@ fn meet_the_sum(set: &impl Entry, mu: f64, x: &[f64], out: &mut [f64]) {
 fn moments(set: &impl Entry, mu: f64, p: &[f64]) -> (f64, f64, f64) {
     let mut sums = (0.0, 0.0, 0.0);
     for (i, &p) in p.iter().enumerate() {
-        let (a, g) = set.slopes(mu, p, i);
+        let (a, g) = (set.weight(mu, p, i), set.slope(p, i));
         sums = (sums.0 + a, sums.1 + a * g, sums.2 + a * g * g);
     }
     sums
@@ -190,7 +198,8 @@ fn moments(set: &impl Entry, mu: f64, p: &[f64]) -> (f64, f64, f64) {
 
 /// dp = a(dx − dν − g dμ), with dν and dμ such that Σ dp = 0 and Σ g dp = 0.
 fn derivative<'a>(set: &impl Entry, mu: f64, p: &[f64]) -> Derivative<'a> {
-    let (a, g): (Vec<f64>, Vec<f64>) = p.iter().enumerate().map(|(i, &p)| set.slopes(mu, p, i)).unzip();
+    let (a, g): (Vec<f64>, Vec<f64>) =
+        p.iter().enumerate().map(|(i, &p)| (set.weight(mu, p, i), set.slope(p, i))).unzip();
     let (sum, first, second) = moments(set, mu, p);
     let determinant = sum * second - first * first;
     Box::new(move |d, out| {
@@ -222,14 +231,17 @@ fn project_on(set: &impl Entry, support: &[usize], x: &[f64], out: &mut [f64]) -
 }
 
 impl Entry for KlBall {
-    fn at(&self, mu: f64, y: f64, i: usize) -> f64 {
-        mu * wright_omega(y / mu + self.log_reference[i] - mu.ln())
+    fn at(&self, mu: f64, log_mu: f64, y: f64, i: usize) -> f64 {
+        mu * wright_omega(y / mu + self.log_reference[i] - log_mu)
     }
     fn start(&self, mu: f64, x: &[f64]) -> f64 {
         x.iter().zip(&self.log_reference).map(|(x, l)| x + mu * l).fold(f64::NEG_INFINITY, f64::max) - 1.0
     }
-    fn slopes(&self, mu: f64, p: f64, i: usize) -> (f64, f64) {
-        (p / (p + mu), if p > 0.0 { p.ln() - self.log_reference[i] } else { 0.0 })
+    fn weight(&self, mu: f64, p: f64, _: usize) -> f64 {
+        p / (p + mu)
+    }
+    fn slope(&self, p: f64, i: usize) -> f64 {
+        if p > 0.0 { p.ln() - self.log_reference[i] } else { 0.0 }
     }
     fn excess(&self, p: &[f64]) -> f64 {
         divergence(p, &self.reference) - self.radius
@@ -237,7 +249,7 @@ impl Entry for KlBall {
 }
 
 impl Entry for ReverseKlBall {
-    fn at(&self, mu: f64, y: f64, i: usize) -> f64 {
+    fn at(&self, mu: f64, _: f64, y: f64, i: usize) -> f64 {
         let root = (y * y + 4.0 * mu * self.reference[i]).sqrt();
         if y > 0.0 {
             (y + root) / 2.0
@@ -248,9 +260,11 @@ impl Entry for ReverseKlBall {
     fn start(&self, _: f64, x: &[f64]) -> f64 {
         x.iter().copied().fold(f64::NEG_INFINITY, f64::max) - 1.0
     }
-    fn slopes(&self, mu: f64, p: f64, i: usize) -> (f64, f64) {
-        let q = self.reference[i];
-        if p <= 0.0 { (0.0, 0.0) } else { (p / (p + mu * q / p), -q / p) }
+    fn weight(&self, mu: f64, p: f64, i: usize) -> f64 {
+        if p > 0.0 { p / (p + mu * self.reference[i] / p) } else { 0.0 }
+    }
+    fn slope(&self, p: f64, i: usize) -> f64 {
+        if p > 0.0 { -self.reference[i] / p } else { 0.0 }
     }
     fn excess(&self, p: &[f64]) -> f64 {
         if p.iter().zip(&self.reference).any(|(p, q)| *p <= 0.0 && *q > 0.0) {

@@ -4,7 +4,8 @@ use crate::vector;
 
 /// The points that lie in every one of several sets.
 ///
-/// Projection: Clarabel where every part has a conic form, else Dykstra's algorithm (Boyle and Dykstra 1986).
+/// Projection: Dykstra's algorithm (Boyle and Dykstra 1986); Clarabel where that is too slow or a part needs it anyway,
+/// if every part has a conic form.
 #[derive(Clone)]
 pub struct Intersection {
     parts: Vec<SharedSet>,
@@ -43,29 +44,48 @@ impl Intersection {
         }
     }
 
-    fn dykstra(&self, x: &[f64], out: &mut [f64], project: impl Fn(&SharedSet, &[f64], &mut [f64])) {
-        let mut corrections = vec![vec![0.0; x.len()]; self.parts.len()];
-        let mut shifted = vec![0.0; x.len()];
-        out.copy_from_slice(x);
-        let enough = 1e-14 * (1.0 + vector::norm(x));
-        for _ in 0..SWEEPS {
-            let mut change = 0.0;
-            for (part, correction) in self.parts.iter().zip(&mut corrections) {
-                for i in 0..x.len() {
-                    shifted[i] = out[i] + correction[i];
-                }
-                project(part, &shifted, out);
-                for i in 0..x.len() {
-                    let new = shifted[i] - out[i];
-                    change += (new - correction[i]).abs();
-                    correction[i] = new;
-                }
+    /// Whether Dykstra's algorithm is worth a try.
+    fn has_fast_parts(&self) -> bool {
+        self.form.is_none() || !self.parts.iter().any(|p| p.is_solved())
+    }
+
+    fn dykstra(&self, x: &[f64], out: &mut [f64]) -> Option<Vec<Vec<f64>>> {
+        let sweeps = if self.form.is_some() { SWEEPS / 10 } else { SWEEPS };
+        dykstra(self.parts.len(), sweeps, x, out, |k, x, out| self.parts[k].project(x, out))
+    }
+}
+
+/// Projects `x` onto the intersection of `count` sets and returns the normals at that point, one a set, whose sum is
+/// x − Γ(x). `None` if that takes more than so many sweeps.
+fn dykstra(
+    count: usize,
+    sweeps: usize,
+    x: &[f64],
+    out: &mut [f64],
+    project: impl Fn(usize, &[f64], &mut [f64]),
+) -> Option<Vec<Vec<f64>>> {
+    let mut normals = vec![vec![0.0; x.len()]; count];
+    let mut shifted = vec![0.0; x.len()];
+    out.copy_from_slice(x);
+    let enough = 1e-14 * (1.0 + vector::norm(x));
+    for _ in 0..sweeps {
+        let mut change = 0.0;
+        for (k, normal) in normals.iter_mut().enumerate() {
+            for i in 0..x.len() {
+                shifted[i] = out[i] + normal[i];
             }
-            if change <= enough {
-                break;
+            project(k, &shifted, out);
+            for i in 0..x.len() {
+                let new = shifted[i] - out[i];
+                change += (new - normal[i]).abs();
+                normal[i] = new;
             }
         }
+        if change <= enough {
+            return Some(normals);
+        }
     }
+    None
 }
 
 impl ConvexSet for Intersection {
@@ -77,30 +97,51 @@ impl ConvexSet for Intersection {
         if self.parts.iter().all(|part| part.contains(x, 1e-13 * (1.0 + vector::norm(x)))) {
             return out.copy_from_slice(x);
         }
-        match &self.form {
-            Some(form) => conic::project_or_nan(form, x, out),
-            None => self.dykstra(x, out, |part, x, out| part.project(x, out)),
+        if self.has_fast_parts() && self.dykstra(x, out).is_some() {
+            return;
+        }
+        if let Some(form) = &self.form {
+            conic::project_or_nan(form, x, out);
         }
     }
 
     fn project_recession(&self, x: &[f64], out: &mut [f64]) {
         match &self.form {
             Some(form) => conic::project_or_nan(&form.recession(), x, out),
-            None => self.dykstra(x, out, |part, x, out| part.project_recession(x, out)),
+            None => {
+                dykstra(self.parts.len(), SWEEPS, x, out, |k, x, out| {
+                    self.parts[k].project_recession(x, out)
+                });
+            }
         }
+    }
+
+    /// dx = dp + Σ dnₖ with dp = DΓₖ(p + nₖ)(dp + dnₖ): the same algorithm, with the parts' derivatives at the solution.
+    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
+        let mut nearest = vec![0.0; x.len()];
+        let Some(normals) = self.has_fast_parts().then(|| self.dykstra(x, &mut nearest)).flatten() else {
+            return super::differences(x, super::SOLVED, |x, out| self.project(x, out));
+        };
+        let parts: Vec<Derivative> = self
+            .parts
+            .iter()
+            .zip(&normals)
+            .map(|(part, normal)| {
+                let shifted: Vec<f64> = nearest.iter().zip(normal).map(|(p, n)| p + n).collect();
+                part.derivative(&shifted)
+            })
+            .collect();
+        Box::new(move |d, out| {
+            dykstra(parts.len(), SWEEPS / 10, d, out, |k, d, out| parts[k](d, out));
+        })
     }
 
     fn radius(&self) -> Option<f64> {
         self.parts.iter().filter_map(|p| p.radius()).reduce(f64::min)
     }
 
-    fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
-        let reach = if self.is_solved() { super::SOLVED } else { super::EXACT };
-        super::differences(x, reach, |x, out| self.project(x, out))
-    }
-
     fn is_solved(&self) -> bool {
-        self.form.is_some()
+        !self.has_fast_parts()
     }
 
     fn conic(&self) -> Option<Conic> {

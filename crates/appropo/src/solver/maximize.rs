@@ -24,7 +24,11 @@ pub struct Maximum<P> {
     pub oracle_calls: usize,
 }
 
-/// The set with the objective as a free last entry.
+/// The set with the objective as a free last entry, as the certificate of a [`Maximum`] sees it.
+pub fn with_free_objective(set: &SharedSet) -> Result<SharedSet> {
+    with_objective(set, f64::NEG_INFINITY)
+}
+
 fn with_objective(set: &SharedSet, at_least: f64) -> Result<SharedSet> {
     let objective = Bounds::new(vec![at_least], vec![f64::INFINITY])?;
     Ok(Arc::new(Product::new(vec![Arc::clone(set), Arc::new(objective)])))
@@ -49,7 +53,7 @@ pub fn maximize<O: Respond>(
     observer: &mut dyn Observer,
 ) -> Result<Maximum<O::Policy>> {
     let dim = set.dim() + 1;
-    let set = with_objective(set, f64::NEG_INFINITY)?;
+    let set = with_free_objective(set)?;
     let mut player = FullyCorrective::new(Arc::clone(&set));
     let mut record = Record::default();
     let alone = objective_alone(dim);

@@ -6,5 +6,5 @@ mod maximize;
 mod observer;
 
 pub use appropo::{Goal, Options, Solution, appropo};
-pub use maximize::{Maximum, binary_search, maximize};
+pub use maximize::{Maximum, binary_search, maximize, with_free_objective};
 pub use observer::{Observer, Round};
