@@ -150,6 +150,32 @@ fn the_end_and_the_horizon_are_told_apart() {
     ));
 }
 
+/// The cell that is seen is the cell that the map has and the visits count.
+#[test]
+fn the_rover_sees_the_cell_it_enters() {
+    let world = mars_rover::world("8x8", 0.05).unwrap();
+    let grid = world.grid.unwrap();
+    let mut simulator = Simulator::new(Arc::clone(&world.model), Some(300));
+    let mut rng = random::generator(3);
+    let (mut observation, mut z) = ([0.0], vec![0.0; 67]);
+    for _ in 0..200 {
+        simulator.reset(&mut rng, &mut observation);
+        assert_eq!(grid.cells[observation[0] as usize], 'S');
+        loop {
+            let status =
+                simulator.step(random::below(4, &mut rng), &mut rng, &mut observation, &mut z).unwrap();
+            let cell = observation[0] as usize;
+            assert_eq!(z[3 + cell], 1.0);
+            assert_eq!(z[3..].iter().sum::<f64>(), 1.0);
+            assert_eq!(z[0] == 1.0, grid.cells[cell] == 'H');
+            assert_eq!(status == Status::Ended, "HG".contains(grid.cells[cell]));
+            if status != Status::Running {
+                break;
+            }
+        }
+    }
+}
+
 /// The same seed gives the same episodes and worlds.
 #[test]
 fn seeds_determine_everything() {

@@ -1,0 +1,180 @@
+//! Certificates hold when computed again, and fail when anything in them is altered.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use appropo::certificate::{Certificate, Verdict};
+use appropo::constraint::{Constraint, Target};
+use appropo::env::{TabularMdp, mars_rover};
+use appropo::error::Error;
+use appropo::measurement::{Discounting, Measures};
+use appropo::oracle::{Exact, Planner, Respond, Response};
+use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
+use appropo::policy::{Mixed, TabularPolicy};
+use appropo::set::{Bounds, FromProjection, SharedSet};
+use appropo::solver::{Options, appropo};
+
+struct Solved {
+    oracle: Exact,
+    target: Target,
+    certificate: Certificate,
+    mixture: Mixed<TabularPolicy>,
+}
+
+fn solve(failure: f64, reward: f64, discounting: Discounting) -> Solved {
+    let world = mars_rover::world("8x8", 0.05).unwrap();
+    let constraints = vec![
+        Constraint::at_most("failure", failure).unwrap(),
+        Constraint::at_least("reward", reward).unwrap(),
+    ];
+    let target = Target::new(world.model.measures(), constraints).unwrap();
+    let model = world.model.select(target.selection());
+    let mut oracle = Exact::new(model, discounting, Planner::PolicyIteration).unwrap();
+    let mut player = FullyCorrective::new(Arc::clone(target.set()));
+    let solution = appropo(target.set(), &mut player, &mut oracle, &Options::default(), &mut ()).unwrap();
+    Solved { oracle, target, certificate: solution.certificate, mixture: solution.mixture }
+}
+
+impl Solved {
+    fn check(&self, certificate: &Certificate) -> Result<(), Error> {
+        self.oracle.check(certificate, self.target.set(), &self.mixture)
+    }
+
+    #[track_caller]
+    fn refuses(&self, alter: impl Fn(&mut Certificate)) {
+        let mut altered = self.certificate.clone();
+        alter(&mut altered);
+        assert!(self.check(&altered).is_err());
+    }
+}
+
+fn all_kinds() -> [Discounting; 3] {
+    [(0.99, None), (1.0, None), (1.0, Some(300))]
+        .map(|(gamma, horizon)| Discounting::new(gamma, horizon).unwrap())
+}
+
+#[test]
+fn a_proof_of_infeasibility_holds_and_can_not_be_altered() {
+    for discounting in all_kinds() {
+        let solved = solve(0.02, -0.125, discounting);
+        assert_eq!(solved.certificate.verdict, Verdict::Infeasible);
+        solved.check(&solved.certificate).unwrap();
+        solved.refuses(|c| c.lower_bound *= 1.01);
+        solved.refuses(|c| c.distance *= 0.99);
+        solved.refuses(|c| c.z_bar[0] += 1e-4);
+        solved.refuses(|c| c.separation = None);
+        solved.refuses(|c| c.separation.as_mut().unwrap().offset -= 1e-3);
+        solved.refuses(|c| c.separation.as_mut().unwrap().lam[1] *= -1.0);
+        solved.refuses(|c| c.separation.as_mut().unwrap().lam.fill(0.0));
+        solved.refuses(|c| {
+            let witness = &mut c.separation.as_mut().unwrap().witness;
+            Arc::make_mut(witness).values[0] += 0.01;
+        });
+        solved.refuses(|c| {
+            let witness = &mut c.separation.as_mut().unwrap().witness;
+            Arc::make_mut(witness).values[3] = f64::NAN;
+        });
+        solved.refuses(|c| c.verdict = Verdict::Feasible);
+    }
+}
+
+#[test]
+fn a_feasible_claim_holds_and_can_not_be_altered() {
+    for discounting in all_kinds() {
+        let solved = solve(0.2, -0.17, discounting);
+        assert_eq!(solved.certificate.verdict, Verdict::Feasible);
+        solved.check(&solved.certificate).unwrap();
+        solved.refuses(|c| c.verdict = Verdict::Infeasible);
+        solved.refuses(|c| c.lower_bound = 0.1);
+        solved.refuses(|c| c.z_bar[1] = -0.1);
+        // Another mixture than the one that was claimed.
+        let other = Mixed::new(solved.mixture.parts()[..1].to_vec());
+        assert!(solved.oracle.check(&solved.certificate, solved.target.set(), &other).is_err());
+    }
+}
+
+/// The constant of Theorem 3.3 needs ‖λ − λ₁‖ ≤ 1 over Λ, whose diameter can be √2.
+#[test]
+fn every_player_starts_at_zero() {
+    let set: SharedSet = Arc::new(Bounds::nonpositive(2));
+    let players: [Box<dyn Player>; 3] = [
+        Box::new(Ogd::new(Arc::clone(&set), 1.0, Steps::Constant(0.1), 0.9).unwrap()),
+        Box::new(Blackwell::new(Arc::clone(&set))),
+        Box::new(FullyCorrective::new(Arc::clone(&set))),
+    ];
+    for player in players {
+        assert_eq!(player.decision().lam, [0.0, 0.0]);
+        assert_eq!(player.decision().offset, 0.0);
+    }
+}
+
+/// κ stands once in the lifted measurement, however short episodes are, and not in the scalar reward.
+#[test]
+fn kappa_does_not_pay_for_survival() {
+    let set: SharedSet = Arc::new(Bounds::between(0.0, 1.0).unwrap());
+    let mut player = Ogd::new(set, 10.0, Steps::Constant(0.01), 0.0).unwrap();
+    player.observe(&[3.0]).unwrap();
+    // λ ∝ (3, 10) − Γ(3, 10), which is orthogonal to (1, 10): the half-space is λ·z ≤ λ·1.
+    let decision = player.decision();
+    assert_eq!(decision.lam.len(), 1);
+    assert!(decision.lam[0] > 0.0 && (decision.offset - decision.lam[0]).abs() < 1e-12);
+}
+
+struct Constant(f64);
+
+impl Respond for Constant {
+    type Policy = ();
+    fn respond(&mut self, _: &[f64], _: f64) -> appropo::error::Result<Response<()>> {
+        Ok(Response { policy: Arc::new(()), z_hat: vec![self.0], bound: None })
+    }
+    fn measurement_radius(&self) -> appropo::error::Result<f64> {
+        Ok(1.0)
+    }
+}
+
+/// An oracle without bounds never leads to a claim of infeasibility.
+#[test]
+fn nothing_is_proved_without_a_bound() {
+    let set: SharedSet = Arc::new(Bounds::at_most(0.0).unwrap());
+    let mut player = FullyCorrective::new(Arc::clone(&set));
+    let options = Options { rounds: 10, ..Options::default() };
+    let solution = appropo(&set, &mut player, &mut Constant(1.0), &options, &mut ()).unwrap();
+    assert_eq!(solution.certificate.verdict, Verdict::Undecided);
+    assert_eq!((solution.certificate.distance, solution.certificate.lower_bound), (1.0, 0.0));
+}
+
+#[test]
+fn nonsense_from_oracles_and_sets_is_an_error() {
+    let set: SharedSet = Arc::new(Bounds::at_most(0.0).unwrap());
+    for (value, dim) in [(f64::NAN, 1), (f64::INFINITY, 1), (1.0, 2)] {
+        let set: SharedSet = if dim == 1 { Arc::clone(&set) } else { Arc::new(Bounds::nonpositive(2)) };
+        let players: [Box<dyn Player>; 3] = [
+            Box::new(Ogd::new(Arc::clone(&set), 1.0, Steps::Constant(0.1), 0.0).unwrap()),
+            Box::new(Blackwell::new(Arc::clone(&set))),
+            Box::new(FullyCorrective::new(Arc::clone(&set))),
+        ];
+        for mut player in players {
+            assert!(
+                appropo(&set, player.as_mut(), &mut Constant(value), &Options::default(), &mut ()).is_err()
+            );
+        }
+    }
+    let broken: SharedSet = Arc::new(FromProjection::new(1, |_, out| out.fill(f64::NAN)));
+    let mut player = FullyCorrective::new(Arc::clone(&broken));
+    let result = appropo(&broken, &mut player, &mut Constant(1.0), &Options::default(), &mut ());
+    assert!(matches!(result, Err(Error::Projection { entry: 0, .. })));
+}
+
+/// A world that starts where it ends has nothing to decide.
+#[test]
+fn an_episode_without_steps() {
+    let mut model = TabularMdp::builder(1, 1, Measures::new([("m", 1)]));
+    model.start(0, 1.0).terminal(0);
+    let mut oracle =
+        Exact::new(model.build().unwrap(), Discounting::new(1.0, None).unwrap(), Planner::PolicyIteration)
+            .unwrap();
+    let response = oracle.respond(&[1.0], 0.0).unwrap();
+    assert_eq!(response.z_hat, [0.0]);
+    assert_eq!(response.bound.unwrap().value, 0.0);
+}
