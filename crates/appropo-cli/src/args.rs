@@ -43,7 +43,7 @@ pub struct Solve {
 pub struct Optimize {
     /// A problem file, or the name of a built-in problem
     pub problem: String,
-    /// The measure to optimise: a name, or name[i] for an entry of a vector
+    /// The measure to optimise: a name, or name\[i\] for an entry of a vector
     #[arg(long)]
     pub measure: String,
     /// Where the objective goes: into the corrective player's master problem, or around it

@@ -33,6 +33,9 @@ pub struct Report {
     /// The full measurement vector.
     #[serde(skip)]
     z: Vec<f64>,
+    /// Whether the optimum may be better than the value found.
+    #[serde(skip)]
+    pub is_open: bool,
     /// "3 oracle calls".
     #[serde(skip)]
     effort: String,
@@ -93,6 +96,7 @@ impl Report {
             seconds: elapsed.as_secs_f64(),
             seed: settings.seed,
             objective: None,
+            is_open: false,
             z,
             effort: match settings.method {
                 Method::Appropo => count(oracle_calls, "oracle call", "oracle calls"),
@@ -124,7 +128,8 @@ impl Report {
             let side = if *goal == "maximize" { "above" } else { "below" };
             let bound =
                 bound.map_or(String::new(), |b| format!("; no feasible policy gets {side} {}", number(b)));
-            let _ = writeln!(text, "\n{goal} {measure}: {found}{bound}");
+            let open = if self.is_open { " (stopped before the two met)" } else { "" };
+            let _ = writeln!(text, "\n{goal} {measure}: {found}{bound}{open}");
         }
         let visits = problem.world.model.measures().range("visits");
         if let (Some(grid), Ok(range)) = (&problem.world.grid, visits) {

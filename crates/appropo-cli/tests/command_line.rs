@@ -164,6 +164,32 @@ fn known_answers_from_the_command_line() {
     }
 }
 
+/// After k calls the corrective player is at √(1/k − 1/n) from the bandit's uniform point.
+#[test]
+fn the_bandit_from_the_command_line() {
+    for k in 1..=10u32 {
+        let (report, _) = json(&["solve", "bandit", "--rounds", &k.to_string()]);
+        agree(&report["distance"], (1.0 / f64::from(k) - 0.1).max(0.0).sqrt());
+    }
+}
+
+/// The ball of radius r round z* − (r + Δ)λ, with z* = argmin λ·z, is at distance Δ.
+#[test]
+fn a_planted_answer_from_the_command_line() {
+    let world = "discount = 0.9\n[environment]\nname = \"garnet\"\nseed = 4\n";
+    let folder = folder("planted");
+    let file = problem(&folder, "world", world);
+    let (report, _) = json(&["minimize", &file, "--measure", "m[0]"]);
+    let z: Vec<f64> = report["measurements"]["m"].as_array().unwrap().iter().map(number).collect();
+    let (r, delta) = (0.3, 0.25);
+    let ball = format!("ball = {{ center = [{}, {}], radius = {r} }}", z[0] - r - delta, z[1]);
+    let file = problem(&folder, "planted", &format!("{world}[[constraint]]\nmeasure = \"m\"\n{ball}\n"));
+    let (report, status) = json(&["solve", &file]);
+    assert_eq!(status, 3);
+    agree(&report["distance"], delta);
+    agree(&report["lower_bound"], delta);
+}
+
 #[test]
 fn all_methods_and_players_agree() {
     for arguments in

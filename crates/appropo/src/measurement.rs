@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::error::{Error, Result, in_range};
 use crate::vector;
 
 /// The named entries of a measurement vector. A measure is one entry or a block of them.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Measures {
     names: Vec<String>,
     /// Where each block ends.
@@ -60,7 +60,7 @@ impl Selection {
 }
 
 /// How measurements add up along an episode: Σ γⁱ zᵢ, over `horizon` steps or until the episode ends.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Discounting {
     gamma: f64,
     horizon: Option<usize>,

@@ -80,13 +80,15 @@ fn cases() -> Vec<Case> {
     let polytope = Polytope::new(3, rows.clone(), offsets.clone()).unwrap();
     let (prow, poff) = (rows.clone(), offsets.clone());
     let conic = ConicSet::new(polytope.conic().unwrap()).unwrap();
+    let for_lift = polytope.clone();
+    let (lrow, loff) = (rows.clone(), offsets.clone());
     let (crow, coff) = (rows.clone(), offsets.clone());
     let excess = |rows: &[Vec<f64>], offsets: &[f64], x: &[f64]| {
         rows.iter().zip(offsets).map(|(r, b)| dot(r, x) - b).fold(0.0, f64::max)
     };
     let rotation = vec![vec![0.6, 0.8, 0.0], vec![0.0, 0.0, 1.0]];
     let two_parts: Vec<SharedSet> = vec![
-        Arc::new(Ball::new(vec![0.0; 3], 1.0).unwrap()),
+        Arc::new(ConicSet::new(Ball::new(vec![0.0; 3], 1.0).unwrap().conic().unwrap()).unwrap()),
         Arc::new(HalfSpace::new(vec![1.0, 1.0, 1.0], 0.3).unwrap()),
     ];
     let own_half_space = FromProjection::new(3, |x, out| {
@@ -219,6 +221,11 @@ fn cases() -> Vec<Case> {
             EXACT,
             |x| (x[0] - 0.2 * x[2] / 3.0).max(-0.17 * x[2] / 3.0 - x[1]).max(-x[2]),
         ),
+        case("lift of a polytope", Lift::new(Arc::new(for_lift), 2.0).unwrap(), EXACT, move |x| {
+            let a = x[3] / 2.0;
+            let scaled: Vec<f64> = loff.iter().map(|b| b * a).collect();
+            excess(&lrow, &scaled, &x[..3]).max(-a)
+        }),
         case("lift of the product", Lift::new(Arc::new(rover_product()), 20.0).unwrap(), EXACT, |x| {
             let a = x[66] / 20.0;
             let off: Vec<f64> = x[2..66].iter().map(|v| v - a / 64.0).collect();
@@ -279,6 +286,7 @@ fn cones_satisfy_moreaus_decomposition() {
     for name in [
         "orthant",
         "second-order cone",
+        "semidefinite cone",
         "share of a ball",
         "lift of a bounded set",
         "lift of an unbounded set",
@@ -309,7 +317,7 @@ fn cones_satisfy_moreaus_decomposition() {
 
 #[test]
 fn derivatives_are_the_limits_of_differences() {
-    for Case { name, set, tolerance, .. } in cases().into_iter().filter(|c| c.tolerance <= EXACT) {
+    for Case { name, set, tolerance, .. } in cases().into_iter().filter(|c| c.tolerance <= 1e-9) {
         let mut rng = random::generator(13);
         let mut agreeing = 0;
         for _ in 0..200 {
@@ -335,10 +343,10 @@ fn recession_cones_are_the_limits_of_scaled_projections() {
             let x = point(set.dim(), &mut rng);
             let mut recession = vec![0.0; x.len()];
             set.project_recession(&x, &mut recession);
-            let far: Vec<f64> = x.iter().map(|v| v * 1e6).collect();
-            let limit: Vec<f64> = project(&set, &far).iter().map(|v| v / 1e6).collect();
+            let far: Vec<f64> = x.iter().map(|v| v * 1e4).collect();
+            let limit: Vec<f64> = project(&set, &far).iter().map(|v| v / 1e4).collect();
             let apart = norm(&minus(&recession, &limit));
-            assert!(apart <= (1e-4 + tolerance) * (1.0 + norm(&x)), "{name} at {x:?}: {apart:e}");
+            assert!(apart <= (1e-3 + tolerance) * (1.0 + norm(&x)), "{name} at {x:?}: {apart:e}");
         }
     }
 }

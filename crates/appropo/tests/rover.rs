@@ -150,3 +150,62 @@ fn an_infeasible_set_is_proved_so_with_its_distance() {
     assert!((programme.certificate.distance - 0.00460232).abs() <= 1e-6);
     assert_eq!(programme.certificate.verdict, Verdict::Infeasible);
 }
+
+/// Diversity needs shares: plain discounted visits are far from the set, and (1 − γ)-normalised ones not in it.
+#[test]
+fn visits_that_are_not_shares_miss_the_set() {
+    let center = rover().grid.unwrap().uniform_upper_triangle();
+    let plain = Constraint::new(["visits"], Arc::new(Ball::new(center.clone(), 0.12).unwrap()));
+    let hundredfold = center.iter().map(|c| 100.0 * c).collect();
+    let normalised = Constraint {
+        scale: 100.0,
+        ..Constraint::new(["visits"], Arc::new(Ball::new(hundredfold, 12.0).unwrap()))
+    };
+    for (visits, expected) in [(plain, 1.249), (normalised, 0.029)] {
+        let certificate = solve(vec![safety(), speed(), visits], 1e-6).2.certificate;
+        assert_eq!(certificate.verdict, Verdict::Infeasible);
+        assert!((certificate.distance - expected).abs() < 5e-4, "{} for {expected}", certificate.distance);
+        assert!(certificate.distance - certificate.lower_bound <= 1e-6);
+    }
+}
+
+/// The unit of violation changes the way, not the answer.
+#[test]
+fn the_scale_of_a_constraint_does_not_change_the_verdict() {
+    for scale in [100.0, 1.0, 0.01, 0.001] {
+        let diverse = Constraint { scale, ..diversity(0.12) };
+        let solution = solve(vec![safety(), speed(), diverse], 1e-6).2;
+        assert_eq!(solution.certificate.verdict, Verdict::Feasible, "scale {scale}");
+    }
+}
+
+/// Episodes of 10¹⁰ steps: bounds on their length must leave room for rounding.
+#[test]
+fn rare_slips_without_discount() {
+    let world = mars_rover::world("8x8", 0.02).unwrap();
+    let target = Target::new(world.model.measures(), vec![safety(), speed()]).unwrap();
+    let model = world.model.select(target.selection());
+    let forever = Discounting::new(1.0, None).unwrap();
+    let mut exact = Exact::new(model, forever, Planner::PolicyIteration).unwrap();
+    let mut player = FullyCorrective::new(Arc::clone(target.set()));
+    let solution = appropo(target.set(), &mut player, &mut exact, &Options::default(), &mut ()).unwrap();
+    assert_eq!(solution.certificate.verdict, Verdict::Feasible);
+    exact.check(&solution.certificate, target.set(), &solution.mixture).unwrap();
+}
+
+/// With a horizon the programme is unrolled; it must find what backward induction finds.
+#[test]
+fn the_unrolled_programme_agrees() {
+    let world = mars_rover::world("4x4", 0.1).unwrap();
+    let discounting = Discounting::new(1.0, Some(20)).unwrap();
+    let target =
+        Target::new(world.model.measures(), vec![Constraint::at_most("failure", 0.3).unwrap()]).unwrap();
+    let model = world.model.select(&target.selection_with(1, 1.0));
+    let mut exact = Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
+    let options = Options { tolerance: 1e-8, ..Options::default() };
+    let best = maximize(target.set(), &mut exact, &options, &mut ()).unwrap();
+    let programme = maximize_occupancy(target.set(), &model, &discounting, 1e-6).unwrap();
+    let by_programme = *programme.certificate.z_bar.last().unwrap();
+    assert!((by_programme - best.value.unwrap()).abs() <= 1e-6, "{by_programme} against {:?}", best.value);
+    assert_eq!(programme.certificate.verdict, Verdict::Feasible);
+}

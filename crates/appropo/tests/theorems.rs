@@ -42,6 +42,17 @@ fn least_distance(set: &SharedSet, model: &TabularMdp) -> f64 {
     solve_occupancy(set, model, &discounting(), 1e-7).unwrap().certificate.distance
 }
 
+/// The diagonal of the box round everything that policies can reach.
+fn diameter(model: &TabularMdp) -> f64 {
+    let mut oracle = oracle(model);
+    let mut reach = |i: usize, sign: f64| {
+        let mut lam = vec![0.0; D];
+        lam[i] = sign;
+        oracle.respond(&lam, 0.0).unwrap().z_hat[i]
+    };
+    (0..D).map(|i| (reach(i, -1.0) - reach(i, 1.0)).powi(2)).sum::<f64>().sqrt()
+}
+
 fn run(
     set: &SharedSet,
     player: &mut dyn Player,
@@ -50,7 +61,7 @@ fn run(
     goal: Goal,
     bound: impl Fn(usize, f64),
 ) {
-    let options = Options { rounds, tolerance: 1e-9, goal };
+    let options = Options { rounds, tolerance: 1e-9, goal, epsilon: 1e-7 };
     let mut watch = |round: &Round| {
         bound(round.round, round.distance);
         ControlFlow::Continue(())
@@ -142,7 +153,7 @@ fn theorem_3_4_decides_feasibility() {
         let g = (model.measurement_bound() * discounting().total_weight()).hypot(kappa);
         let mut player =
             Ogd::new(Arc::clone(&set), kappa, Steps::Constant(theory::step_size(g, rounds)), 0.0).unwrap();
-        let options = Options { rounds, tolerance: 1e-7, goal: Goal::Feasibility };
+        let options = Options { rounds, tolerance: 1e-7, goal: Goal::Feasibility, epsilon: 1e-7 };
         let solution = appropo(&set, &mut player, &mut oracle(&model), &options, &mut ()).unwrap();
         let certificate = solution.certificate;
         if certificate.verdict == Verdict::Infeasible {
@@ -162,22 +173,22 @@ fn blackwells_and_the_corrective_player_keep_their_bounds_in_every_round() {
     let mut rng = random::generator(40);
     for _ in 0..4 {
         let model = random_mdp(&mut rng);
-        let radius = model.measurement_bound() * discounting().total_weight();
+        let diameter = diameter(&model);
         let sets: [SharedSet; 2] = [
             Arc::new(Ball::new(random_vector(&mut rng), 0.3).unwrap()),
             Arc::new(Bounds::new(vec![0.1; D], vec![f64::INFINITY; D]).unwrap()),
         ];
         for set in sets {
             let v = least_distance(&set, &model);
-            // ‖ẑ − Γ(z̄)‖ ≤ ‖ẑ − z̄‖ + dist(z̄).
-            let g = 2.0 * radius + set.distance(&[0.0; D]) + radius;
+            // ‖ẑ − Γ(z̄)‖ ≤ ‖ẑ − z̄‖ + dist(z̄), and no point is farther than v + diameter.
+            let g = 2.0 * diameter + v;
             let mut blackwell = Blackwell::new(Arc::clone(&set));
             run(&set, &mut blackwell, &model, 500, Goal::Distance, |round, distance| {
                 assert!(distance <= theory::blackwell_bound(v, g, round) + 1e-7);
             });
             let mut corrective = FullyCorrective::new(Arc::clone(&set));
             run(&set, &mut corrective, &model, 60, Goal::Distance, |round, distance| {
-                assert!(distance <= theory::corrective_bound(v, 2.0 * radius, round) + 1e-7);
+                assert!(distance <= theory::corrective_bound(v, diameter, round) + 1e-7);
             });
         }
     }
@@ -193,7 +204,7 @@ fn the_players_agree() {
             Arc::new(Ball::new(random_vector(&mut rng).iter().map(|x| 4.0 * x).collect(), 0.2).unwrap());
         let v = least_distance(&set, &model);
         let solve = |player: &mut dyn Player, rounds| {
-            let options = Options { rounds, tolerance: 1e-9, goal: Goal::Distance };
+            let options = Options { rounds, tolerance: 1e-9, goal: Goal::Distance, epsilon: 1e-7 };
             appropo(&set, player, &mut oracle(&model), &options, &mut ()).unwrap().certificate.distance
         };
         let kappa = theory::kappa(set.radius().unwrap(), 0.1);

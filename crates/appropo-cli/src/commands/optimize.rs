@@ -21,7 +21,12 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
     let model = problem.world.model.select(&problem.target.selection_with(objective, sign));
     let set = problem.target.set();
     let mut oracle = Exact::new(model.clone(), problem.discounting, settings.planner)?;
-    let options = Options { rounds: rounds(&settings), tolerance: settings.tolerance, goal: settings.goal };
+    let options = Options {
+        rounds: rounds(&settings),
+        tolerance: settings.tolerance,
+        goal: settings.goal,
+        epsilon: settings.tolerance,
+    };
     let maximum = match (settings.method, arguments.search) {
         (Method::Occupancy, _) => by_programme(&problem, &model, settings.tolerance)?,
         (Method::Appropo, Search::Master) => maximize(set, &mut oracle, &options, &mut ())?,
@@ -37,6 +42,7 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
     }
     let Maximum { value, upper_bound, mixture, certificate, oracle_calls } = maximum;
     let mut report = Report::new(&problem, &settings, &certificate, &mixture, oracle_calls, start.elapsed())?;
+    report.is_open = value.is_some_and(|v| upper_bound.is_finite() && upper_bound - v > settings.tolerance);
     report.objective = Some(Objective {
         measure: arguments.measure.clone(),
         goal: if sign > 0.0 { "maximize" } else { "minimize" },
@@ -58,6 +64,9 @@ fn entry(problem: &Problem, text: &str) -> Result<usize, Failure> {
         Failure::Input(format!("--measure {text}: {error}; {}", suggestion(name, known.iter().copied())))
     })?;
     let count = range.len();
+    if count == 0 {
+        return Err(Failure::Input(format!("--measure {text}: \"{name}\" has no entries")));
+    }
     let bad = |problem: String| Failure::Input(format!("--measure {text}: {problem}"));
     match index.map(str::parse::<usize>) {
         None if count == 1 => Ok(range.start),

@@ -38,7 +38,12 @@ pub fn run(arguments: &Solve) -> Result<Output, Failure> {
         Method::Appropo => {
             let rounds = rounds(&settings);
             let mut player = player(set, &settings, &oracle, rounds)?;
-            let options = Options { rounds, tolerance: settings.tolerance, goal: settings.goal };
+            let options = Options {
+                rounds,
+                tolerance: settings.tolerance,
+                goal: settings.goal,
+                epsilon: settings.tolerance,
+            };
             let solution = appropo(set, player.as_mut(), &mut oracle, &options, &mut ())?;
             (solution.mixture, solution.certificate, solution.rounds)
         }
@@ -66,9 +71,9 @@ fn player(
         PlayerKind::Momentum => 0.9,
     };
     let radius = oracle.measurement_radius()?;
-    let kappa = settings
-        .kappa
-        .unwrap_or_else(|| theory::kappa(set.radius().unwrap_or(radius), DELTA).max(f64::MIN_POSITIVE));
+    let kappa = settings.kappa.unwrap_or_else(|| {
+        theory::kappa(set.radius().filter(|r| *r > 0.0).unwrap_or(radius), DELTA).max(1e-6)
+    });
     // Momentum multiplies a constant gain by 1/(1 − 0.9).
     let gradient_bound = radius.hypot(kappa) / (1.0 - momentum);
     let steps = match (settings.eta, settings.decreasing) {

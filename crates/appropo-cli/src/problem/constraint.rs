@@ -62,6 +62,9 @@ pub fn read(item: &Entry, world: &World) -> Result<(Constraint, Shown)> {
     for measure in &measures {
         dim += item.at(known.range(measure))?.len();
     }
+    if dim == 0 {
+        return Err(item.mistake(format!("measure {} has no entries here", measures.join(", "))));
+    }
     let share = table.get("share").map_or(Ok(false), |e| e.flag())?;
     if share {
         item.at(known.range("steps"))?;

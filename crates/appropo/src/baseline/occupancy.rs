@@ -83,7 +83,7 @@ impl<'a> Flow<'a> {
         };
         let decisions = rl::decision_states(&flat);
         let unbounded = discounting.gamma() == 1.0 && discounting.horizon().is_none();
-        if let Some((state, action)) = rl::endless(&flat, &decisions).filter(|_| unbounded) {
+        if let Some((state, action)) = unbounded.then(|| rl::endless(&flat, &decisions)).flatten() {
             return Err(Error::NeverEnds { state, action });
         }
         let actions = flat.actions();

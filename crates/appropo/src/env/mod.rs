@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub use grid::Grid;
 pub use simulator::Simulator;
-pub use tabular::{Outcome, TabularMdp, TabularMdpBuilder};
+pub use tabular::{TabularMdp, TabularMdpBuilder, Transition};
 
 use crate::error::Result;
 use crate::measurement::Measures;

@@ -23,12 +23,12 @@ struct Shape {
     start: Vec<(usize, f64)>,
     terminal: Vec<bool>,
     rows: Vec<usize>,
-    transitions: Vec<Outcome>,
+    transitions: Vec<Transition>,
 }
 
 /// One possible result of an action.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outcome {
+pub struct Transition {
     /// Its probability.
     pub probability: f64,
     /// The state entered.
@@ -83,7 +83,7 @@ impl TabularMdp {
     }
 
     /// What `action` in `state` can lead to.
-    pub fn row(&self, state: usize, action: usize) -> &[Outcome] {
+    pub fn row(&self, state: usize, action: usize) -> &[Transition] {
         let row = state * self.shape.actions + action;
         &self.shape.transitions[self.shape.rows[row]..self.shape.rows[row + 1]]
     }
@@ -188,7 +188,7 @@ impl TabularMdp {
                         let next =
                             if stage + 1 < horizon { (stage + 1) * states + t.next as usize } else { end };
                         let row = (stage * states + state) * self.actions() + action;
-                        builder.transitions.push((row, Outcome { next: next as u32, ..*t }));
+                        builder.transitions.push((row, Transition { next: next as u32, ..*t }));
                     }
                 }
             }
@@ -205,7 +205,7 @@ pub struct TabularMdpBuilder {
     measures: Measures,
     start: Vec<(usize, f64)>,
     terminal: Vec<bool>,
-    transitions: Vec<(usize, Outcome)>,
+    transitions: Vec<(usize, Transition)>,
     outcomes: Vec<Vec<(u32, f64)>>,
     known: HashMap<Vec<(u32, u64)>, u32>,
 }
@@ -233,20 +233,32 @@ impl TabularMdpBuilder {
         next: usize,
         z: &[(usize, f64)],
     ) -> &mut Self {
-        let key: Vec<(u32, u64)> =
-            z.iter().filter(|(_, v)| *v != 0.0).map(|&(i, v)| (i as u32, v.to_bits())).collect();
+        let mut entries: Vec<(u32, f64)> =
+            z.iter().filter(|(_, v)| *v != 0.0).map(|&(i, v)| (narrow(i), v)).collect();
+        entries.sort_by_key(|(i, _)| *i);
+        entries.dedup_by(|b, a| {
+            let same = a.0 == b.0;
+            if same {
+                a.1 += b.1;
+            }
+            same
+        });
+        let key: Vec<(u32, u64)> = entries.iter().map(|&(i, v)| (i, v.to_bits())).collect();
         let outcome = *self.known.entry(key).or_insert_with_key(|key| {
             self.outcomes.push(key.iter().map(|&(i, v)| (i, f64::from_bits(v))).collect());
             self.outcomes.len() as u32 - 1
         });
         // A wrong index is kept as it is for `build` to report.
         let row = if action < self.actions { state * self.actions + action } else { usize::MAX - action };
-        self.transitions.push((row, Outcome { probability, next: next as u32, outcome }));
+        self.transitions.push((row, Transition { probability, next: narrow(next), outcome }));
         self
     }
 
     /// Checks the parts and puts them together.
     pub fn build(mut self) -> Result<TabularMdp> {
+        for (what, count) in [("states", self.states), ("actions", self.actions)] {
+            crate::error::in_range(what, count as f64, count > 0, "1 or more")?;
+        }
         let rows = self.states * self.actions;
         self.transitions.sort_by_key(|&(row, t)| (row, t.next, t.outcome));
         self.transitions.dedup_by(|b, a| {
@@ -289,6 +301,9 @@ impl TabularMdpBuilder {
                 return Err(Error::Probabilities { state, action, sum: sums[row] });
             }
         }
+        for (row, t) in &mut self.transitions {
+            t.probability /= sums[*row];
+        }
         for &(state, probability) in &self.start {
             if state >= self.states {
                 return Err(Error::Index { what: "start state", index: state, count: self.states });
@@ -310,6 +325,11 @@ impl TabularMdpBuilder {
             outcomes: self.outcomes,
         })
     }
+}
+
+/// An index too large to store becomes one that no model has.
+fn narrow(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }
 
 fn check_probability(probability: f64) -> Result<()> {

@@ -3,7 +3,7 @@
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::{Decision, project};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::root;
 use crate::set::ConvexSet;
 use crate::vector::{add_scaled, difference, distance, dot, norm, scale};
@@ -98,7 +98,6 @@ impl Hull {
     /// Minimises a smooth function over the hull by Newton's method.
     fn minimize(&mut self, function: &Smooth) -> Result<()> {
         let size = self.vertices.iter().map(|v| norm(&v.z)).fold(0.0, f64::max);
-        let (mut least_gap, mut misses) = (f64::INFINITY, 0);
         for _ in 0..STEPS {
             let gradient = function.gradient(&self.point)?;
             let directions: Vec<Vec<f64>> =
@@ -106,13 +105,12 @@ impl Hull {
             let slopes: Vec<f64> = directions.iter().map(|d| dot(&gradient, d)).collect();
             let longest = directions.iter().map(|d| norm(d)).fold(0.0, f64::max);
             let gap = -slopes.iter().copied().fold(0.0, f64::min);
-            misses = if gap < 0.5 * least_gap { 0 } else { misses + 1 };
-            least_gap = gap.min(least_gap);
-            let rounding = size * (1e-12 * norm(&gradient) + 1e-17 * size);
-            if gap <= rounding || (misses > 5 && gap <= 10.0 * rounding) {
+            // The gap of the distance itself, not of its square.
+            let reach = norm(&gradient);
+            if gap <= 1e-12 * size * reach || reach <= 1e-15 * size {
                 break;
             }
-            let hessian = function.hessian(&self.point, &directions);
+            let hessian = function.hessian(&self.point, &directions)?;
             let weights: Vec<f64> = self.vertices.iter().map(|v| v.weight).collect();
             let noise = f64::EPSILON * size * longest;
             let target = quadratic_on_simplex(&slopes, noise, hessian, weights.clone());
@@ -217,7 +215,7 @@ impl Smooth<'_> {
     }
 
     /// dᵢ·(I − DΓ)dⱼ for all directions.
-    fn hessian(&self, x: &[f64], directions: &[Vec<f64>]) -> DMatrix<f64> {
+    fn hessian(&self, x: &[f64], directions: &[Vec<f64>]) -> Result<DMatrix<f64>> {
         let u: Vec<f64> = x.iter().zip(self.shift).map(|(x, s)| x + s).collect();
         let derivative = self.set.derivative(&u);
         let mut image = vec![0.0; u.len()];
@@ -235,7 +233,10 @@ impl Smooth<'_> {
                 hessian[(j, i)] = hessian[(i, j)];
             }
         }
-        hessian
+        match hessian.iter().find(|h| !h.is_finite()) {
+            None => Ok(hessian),
+            Some(&value) => Err(Error::Projection { entry: 0, value }),
+        }
     }
 
     /// How much of `step` to go: all of it if the slope at its end is well below that at its start, else to

@@ -48,6 +48,8 @@ impl<S: ConvexSet> OnlineGradient<S> {
 
     /// λ ← Γ(λ + η·gain), for a payoff that grows along `gain`, the negative gradient of the loss.
     pub fn observe(&mut self, gain: &[f64]) -> Result<()> {
+        crate::error::dimension("gain", gain.len(), self.lam.len())?;
+        crate::error::finite("gain", gain)?;
         self.rounds += 1;
         let eta = match self.steps {
             Steps::Constant(eta) => eta,

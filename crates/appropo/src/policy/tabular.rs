@@ -1,11 +1,11 @@
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Policy;
-use crate::error::{Error, Result, dimension, in_range};
+use crate::error::{Error, Result, in_range};
 use crate::random::{self, Generator};
 
 /// A policy for finitely many states, the same at every step or with a table for each.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TabularPolicy {
     states: usize,
     actions: usize,
@@ -13,7 +13,7 @@ pub struct TabularPolicy {
     table: Table,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 enum Table {
     /// The action, as `[stage * states + state]`.
     Deterministic(Vec<u32>),
@@ -76,7 +76,7 @@ impl TabularPolicy {
 
 fn stages(what: &str, entries: usize, per_stage: usize) -> Result<usize> {
     if per_stage == 0 || entries == 0 || !entries.is_multiple_of(per_stage) {
-        dimension(what, entries, per_stage)?;
+        return Err(Error::Dimension { what: what.into(), found: entries, expected: per_stage.max(1) });
     }
     Ok(entries / per_stage)
 }

@@ -152,6 +152,9 @@ impl Chain {
     /// those converge, however slowly, for every chain that ends or is discounted.
     fn solve(&self, b: &[f64], x: &mut [f64], transposed: bool, accuracy: f64) -> Result<()> {
         let accuracy = accuracy.max(4.0 * f64::EPSILON);
+        if self.diagonal.iter().any(|d| *d <= 0.0) {
+            return Err(Error::Evaluation { residual: f64::INFINITY });
+        }
         let mut r = vec![0.0; b.len()];
         let mut last = f64::INFINITY;
         for _ in 0..RUNS {
@@ -160,6 +163,9 @@ impl Chain {
             let residual = largest(&r);
             if residual <= accuracy * size {
                 return Ok(());
+            }
+            if residual.is_nan() {
+                break;
             }
             if residual > 0.5 * last {
                 // No better by rounding, or the Krylov space is of no use here.
@@ -235,7 +241,8 @@ impl Chain {
 }
 
 fn largest(v: &[f64]) -> f64 {
-    v.iter().fold(0.0, |m, v| m.max(v.abs()))
+    // Unlike f64::max, this keeps NaN.
+    v.iter().fold(0.0, |m: f64, v| if m.is_nan() || v.abs() <= m { m } else { v.abs() })
 }
 
 #[cfg(test)]

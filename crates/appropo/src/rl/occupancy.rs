@@ -23,6 +23,13 @@ impl Occupancy {
         let decisions = decision_states(model);
         let mut visits = vec![0.0; states];
         let Some(horizon) = discounting.horizon() else {
+            let stages = policy.stages();
+            crate::error::in_range(
+                "the number of tables of a policy without a horizon",
+                stages as f64,
+                stages == 1,
+                "1",
+            )?;
             let chain = Chain::new(model, gamma, &decisions, |s, a| policy.probability(0, s, a));
             chain.visits(model.start(), &mut visits)?;
             return Ok(Self {

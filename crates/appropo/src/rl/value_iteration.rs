@@ -1,13 +1,15 @@
 use super::{Plan, best_action};
 use crate::env::TabularMdp;
+use crate::error::{Error, Result};
 
 const SWEEPS: usize = 1_000_000;
 
 /// The best stationary policy for `rewards[state * actions + action]`, by value iteration until no value
 /// changes by more than rounding.
-pub fn value_iteration(model: &TabularMdp, gamma: f64, decisions: &[bool], rewards: &[f64]) -> Plan {
+pub fn value_iteration(model: &TabularMdp, gamma: f64, decisions: &[bool], rewards: &[f64]) -> Result<Plan> {
     let mut values = vec![0.0; model.states()];
     let mut actions = vec![0; model.states()];
+    let mut residual = f64::INFINITY;
     for _ in 0..SWEEPS {
         let (mut change, mut size) = (0.0f64, 0.0f64);
         for state in (0..model.states()).filter(|&s| decisions[s]) {
@@ -17,9 +19,10 @@ pub fn value_iteration(model: &TabularMdp, gamma: f64, decisions: &[bool], rewar
             values[state] = value;
             actions[state] = action;
         }
+        residual = change;
         if change <= 4.0 * f64::EPSILON * size {
-            break;
+            return Ok(Plan { actions, values });
         }
     }
-    Plan { actions, values }
+    Err(Error::Evaluation { residual })
 }

@@ -47,7 +47,7 @@ impl AffineSubspace {
         Ok(())
     }
 
-    fn reflect(&self, x: &[f64], at_origin: bool, out: &mut [f64]) {
+    fn onto(&self, x: &[f64], at_origin: bool, out: &mut [f64]) {
         out.copy_from_slice(x);
         for (q, c) in self.rows.iter().zip(&self.offsets) {
             let excess = vector::dot(q, x) - if at_origin { 0.0 } else { *c };
@@ -62,15 +62,15 @@ impl ConvexSet for AffineSubspace {
     }
 
     fn project(&self, x: &[f64], out: &mut [f64]) {
-        self.reflect(x, false, out);
+        self.onto(x, false, out);
     }
 
     fn project_recession(&self, x: &[f64], out: &mut [f64]) {
-        self.reflect(x, true, out);
+        self.onto(x, true, out);
     }
 
     fn derivative<'a>(&'a self, _: &[f64]) -> Derivative<'a> {
-        Box::new(move |d, out| self.reflect(d, true, out))
+        Box::new(move |d, out| self.onto(d, true, out))
     }
 
     fn conic(&self) -> Option<Conic> {

@@ -83,11 +83,6 @@ impl Conic {
         Conic { rows, ..self.clone() }
     }
 
-    /// Whether every cone is polyhedral, so that a linear objective makes a linear programme.
-    pub fn is_polyhedral(&self) -> bool {
-        self.cones.iter().all(|c| matches!(c, Cone::Zero(_) | Cone::Nonnegative(_)))
-    }
-
     /// Minimises ½ Σ `quadratic`ᵢ xᵢ² + `linear`·x over all variables, to `tolerance`.
     pub fn minimize(&self, quadratic: &[f64], linear: &[f64], tolerance: f64) -> Result<ConicSolution> {
         let entries =

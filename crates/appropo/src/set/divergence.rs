@@ -108,7 +108,7 @@ fn divergence(a: &[f64], b: &[f64]) -> f64 {
 
 /// The two ways of measuring divergence differ only in how an entry p depends on μ and y = x − ν, and in the slope
 /// of the divergence there.
-trait Entry {
+trait Divergence {
     /// p for μ > 0, given with its logarithm.
     fn at(&self, mu: f64, log_mu: f64, y: f64, i: usize) -> f64;
     /// A ν at which Σ pᵢ ≥ 1.
@@ -122,7 +122,7 @@ trait Entry {
 }
 
 /// Writes the nearest point to `x` whose excess is not positive, and returns its μ; 0 if the simplex alone decides.
-fn nearest(set: &impl Entry, x: &[f64], out: &mut [f64]) -> f64 {
+fn nearest(set: &impl Divergence, x: &[f64], out: &mut [f64]) -> f64 {
     let theta = simplex::threshold(x, 1.0);
     for i in 0..x.len() {
         out[i] = (x[i] - theta).max(0.0);
@@ -165,7 +165,7 @@ fn nearest(set: &impl Entry, x: &[f64], out: &mut [f64]) -> f64 {
 
 /// Finds ν with Σ pᵢ = 1. The sum is convex and decreasing in ν, so after its first step Newton's method comes from
 /// the left and needs no safeguard.
-fn meet_the_sum(set: &impl Entry, mu: f64, x: &[f64], nu: &mut f64, out: &mut [f64]) {
+fn meet_the_sum(set: &impl Divergence, mu: f64, x: &[f64], nu: &mut f64, out: &mut [f64]) {
     let log_mu = mu.ln();
     for round in 0..100 {
         let (mut sum, mut slope) = (0.0, 0.0);
@@ -187,7 +187,7 @@ fn meet_the_sum(set: &impl Entry, mu: f64, x: &[f64], nu: &mut f64, out: &mut [f
 }
 
 /// Σ a, Σ ag and Σ ag².
-fn moments(set: &impl Entry, mu: f64, p: &[f64]) -> (f64, f64, f64) {
+fn moments(set: &impl Divergence, mu: f64, p: &[f64]) -> (f64, f64, f64) {
     let mut sums = (0.0, 0.0, 0.0);
     for (i, &p) in p.iter().enumerate() {
         let (a, g) = (set.weight(mu, p, i), set.slope(p, i));
@@ -197,7 +197,7 @@ fn moments(set: &impl Entry, mu: f64, p: &[f64]) -> (f64, f64, f64) {
 }
 
 /// dp = a(dx − dν − g dμ), with dν and dμ such that Σ dp = 0 and Σ g dp = 0.
-fn derivative<'a>(set: &impl Entry, mu: f64, p: &[f64]) -> Derivative<'a> {
+fn derivative<'a>(set: &impl Divergence, mu: f64, p: &[f64]) -> Derivative<'a> {
     let (a, g): (Vec<f64>, Vec<f64>) =
         p.iter().enumerate().map(|(i, &p)| (set.weight(mu, p, i), set.slope(p, i))).unzip();
     let (sum, first, second) = moments(set, mu, p);
@@ -214,9 +214,8 @@ fn derivative<'a>(set: &impl Entry, mu: f64, p: &[f64]) -> Derivative<'a> {
     })
 }
 
-/// What both balls share: one outcome is a point, radius 0 is the reference, and outcomes that the reference excludes
-/// for [`KlBall`] stay at 0.
-fn project_on(set: &impl Entry, support: &[usize], x: &[f64], out: &mut [f64]) -> f64 {
+/// Projects on the support alone; all other entries stay at 0.
+fn project_on(set: &impl Divergence, support: &[usize], x: &[f64], out: &mut [f64]) -> f64 {
     if support.len() == x.len() {
         return nearest(set, x, out);
     }
@@ -230,7 +229,7 @@ fn project_on(set: &impl Entry, support: &[usize], x: &[f64], out: &mut [f64]) -
     mu
 }
 
-impl Entry for KlBall {
+impl Divergence for KlBall {
     fn at(&self, mu: f64, log_mu: f64, y: f64, i: usize) -> f64 {
         mu * wright_omega(y / mu + self.log_reference[i] - log_mu)
     }
@@ -248,7 +247,7 @@ impl Entry for KlBall {
     }
 }
 
-impl Entry for ReverseKlBall {
+impl Divergence for ReverseKlBall {
     fn at(&self, mu: f64, _: f64, y: f64, i: usize) -> f64 {
         let root = (y * y + 4.0 * mu * self.reference[i]).sqrt();
         if y > 0.0 {

@@ -1,7 +1,7 @@
 use nalgebra::{DMatrix, SymmetricEigen};
 
 use super::{Cone, Conic, ConvexSet};
-use crate::error::{Error, Result, dimension, finite};
+use crate::error::{Error, Result, dimension, finite, in_range};
 use crate::{root, vector};
 
 /// {x : (x − center)ᵀ M (x − center) ≤ 1} for a positive definite M.
@@ -21,6 +21,7 @@ impl Ellipsoid {
     pub fn new(center: Vec<f64>, matrix: &[Vec<f64>]) -> Result<Self> {
         let n = center.len();
         finite("center", &center)?;
+        in_range("the ellipsoid's dimension", n as f64, n > 0, "1 or more")?;
         dimension("matrix", matrix.len(), n)?;
         for row in matrix {
             dimension("matrix row", row.len(), n)?;

@@ -37,7 +37,9 @@ impl Lift {
 
     fn at_height(set: SharedSet, kappa: f64) -> Self {
         let mut lift = Self { set, kappa, form: None };
-        lift.form = lift.conic().filter(|_| lift.set.is_solved());
+        if lift.set.is_solved() {
+            lift.form = lift.conic();
+        }
         lift
     }
 

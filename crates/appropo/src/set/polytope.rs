@@ -94,10 +94,6 @@ impl ConvexSet for Polytope {
         })
     }
 
-    fn is_solved(&self) -> bool {
-        true
-    }
-
     fn conic(&self) -> Option<Conic> {
         Some(self.form.clone())
     }

@@ -24,6 +24,9 @@ impl ConvexSet for Semidefinite {
 
     fn project(&self, x: &[f64], out: &mut [f64]) {
         let n = self.order;
+        if n == 0 {
+            return;
+        }
         let symmetric = DMatrix::from_fn(n, n, |i, j| (x[i * n + j] + x[j * n + i]) / 2.0);
         let eigen = SymmetricEigen::new(symmetric);
         out.fill(0.0);

@@ -7,6 +7,7 @@ use crate::oracle::{Respond, Response};
 use crate::player::{Decision, Player};
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, SharedSet};
+use crate::vector;
 
 /// What to stop at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,18 +28,22 @@ pub struct Options {
     pub tolerance: f64,
     /// What to stop at.
     pub goal: Goal,
+    /// ε₀ + ε₁, the errors of answers and estimates. An answer that pays λ more than this refutes feasibility, as far as
+    /// those errors are known; the verdict is infeasible only where the oracle proves it.
+    pub epsilon: f64,
 }
 
 impl Default for Options {
-    /// 1,000 rounds, 1e-6, the least distance.
+    /// 1,000 rounds, 1e-6, the least distance, errors up to 1e-6.
     fn default() -> Self {
-        Self { rounds: 1000, tolerance: 1e-6, goal: Goal::Distance }
+        Self { rounds: 1000, tolerance: 1e-6, goal: Goal::Distance, epsilon: 1e-6 }
     }
 }
 
 impl Options {
     pub(super) fn check(&self) -> Result<()> {
         in_range("rounds", self.rounds as f64, self.rounds > 0, "1 or more")?;
+        in_range("epsilon", self.epsilon, self.epsilon >= 0.0, "0 or more")?;
         in_range("tolerance", self.tolerance, self.tolerance > 0.0, "more than 0")
     }
 
@@ -103,7 +108,9 @@ pub(super) fn play<O: Respond>(
             distance,
             lower_bound,
         };
-        if observer.round(&now).is_break() || options.reached(distance, lower_bound) {
+        let loss = decision.offset - vector::dot(&decision.lam, &response.z_hat); // ℓₜ(λₜ)
+        let refuted = options.goal == Goal::Feasibility && loss < -options.epsilon;
+        if observer.round(&now).is_break() || refuted || options.reached(distance, lower_bound) {
             break;
         }
     }

@@ -57,7 +57,8 @@ pub fn maximize<O: Respond>(
     let mut player = FullyCorrective::new(Arc::clone(&set));
     let mut record = Record::default();
     let alone = objective_alone(dim);
-    let response = oracle.respond(&alone.lam, alone.offset)?;
+    options.check()?;
+    let response = oracle.respond(&alone.lam, f64::NEG_INFINITY)?;
     let mut upper_bound = response.bound.as_ref().map_or(f64::INFINITY, |b| -b.value);
     player.observe(&response.z_hat)?;
     record.add(&alone, &response, &player);
@@ -138,7 +139,8 @@ where
     };
     let mut upper_bound = -bound.value;
     // Verdicts must be sharper than the search's own tolerance.
-    let inner = Options { goal: Goal::Feasibility, tolerance: 0.01 * options.tolerance, ..*options };
+    let tolerance = 0.01 * options.tolerance;
+    let inner = Options { goal: Goal::Feasibility, tolerance, epsilon: tolerance, ..*options };
     let mut attempt = |at_least: f64, oracle: &mut Cache<O>| {
         let set = with_objective(set, at_least)?;
         let mut player = FullyCorrective::new(Arc::clone(&set));
