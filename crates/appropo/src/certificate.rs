@@ -241,9 +241,6 @@ impl Certificate {
 
 impl Separation {
     /// The distance that this separation proves.
-    ///
-    /// (λ, −offset) must lie in the polar of cone(C × {1}); what sticks out by rounding is taken off, which
-    /// moves the half-space, so that the result holds for the set as its projection defines it.
     pub fn lower_bound(
         &self,
         set: &SharedSet,
@@ -251,18 +248,51 @@ impl Separation {
         discounting: &Discounting,
         decisions: &[bool],
     ) -> Result<f64> {
-        let cone = Lift::share(Arc::clone(set));
-        let mut point = self.lam.clone();
-        point.push(-self.offset);
-        crate::error::dimension("separating direction", point.len(), cone.dim())?;
-        let mut outside = vec![0.0; point.len()];
-        cone.project(&point, &mut outside);
-        let d = self.lam.len();
-        let lam = vector::difference(&self.lam, &outside[..d]);
-        let offset = self.offset + outside[d];
+        let (lam, offset) = containing(set, &self.lam, self.offset)?;
         let least = least_payoff(model, discounting, decisions, &lam, &self.witness)?;
         let distance = (least - offset) / vector::norm(&lam);
         // λ = 0 separates nothing.
         Ok(if distance.is_finite() { distance } else { f64::NEG_INFINITY })
     }
+}
+
+/// A proof that no policy in the set has a larger objective: λ = (y, −1) prices the set's entries against the
+/// objective, which comes last, and y·z ≤ offset on the set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// (y, −1).
+    pub lam: Vec<f64>,
+    /// max y·z over the set, or more.
+    pub offset: f64,
+    /// The proof of a lower bound b on λ·Z̄(π) over all π: objectives are at most offset − b.
+    pub witness: Arc<ValueFunction>,
+}
+
+impl Ceiling {
+    /// The upper bound that this proves, in a model whose last measurement is the objective.
+    pub fn upper_bound(
+        &self,
+        set: &SharedSet,
+        model: &TabularMdp,
+        discounting: &Discounting,
+        decisions: &[bool],
+    ) -> Result<f64> {
+        crate::error::dimension("pricing direction", self.lam.len(), set.dim() + 1)?;
+        let (mut lam, offset) = containing(set, &self.lam[..set.dim()], self.offset)?;
+        lam.push(-1.0);
+        Ok(offset - least_payoff(model, discounting, decisions, &lam, &self.witness)?)
+    }
+}
+
+/// A half-space next to {z : lam·z ≤ offset} that surely contains the set.
+///
+/// (λ, −offset) must lie in the polar of cone(C × {1}); what sticks out by rounding is taken off, which moves the
+/// half-space, so that the result holds for the set as its projection defines it.
+fn containing(set: &SharedSet, lam: &[f64], offset: f64) -> Result<(Vec<f64>, f64)> {
+    let cone = Lift::share(Arc::clone(set));
+    let point: Vec<f64> = lam.iter().copied().chain([-offset]).collect();
+    crate::error::dimension("separating direction", point.len(), cone.dim())?;
+    let mut outside = vec![0.0; point.len()];
+    cone.project(&point, &mut outside);
+    Ok((vector::difference(lam, &outside[..lam.len()]), offset + outside[lam.len()]))
 }

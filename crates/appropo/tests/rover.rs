@@ -50,11 +50,19 @@ fn optimum(measure: &str, sign: f64, constraints: Vec<Constraint>, discounting: 
     let in_master = maximize(target.set(), &mut exact(), &options, &mut ()).unwrap();
     let value = in_master.value.unwrap();
     assert!(in_master.upper_bound - value <= 1e-8 && in_master.upper_bound >= value - 1e-10);
+    let proved = exact().upper_bound(in_master.ceiling.as_ref().unwrap(), target.set()).unwrap();
+    assert!(
+        (proved - in_master.upper_bound).abs() <= 1e-7,
+        "{proved} is proved, {} claimed",
+        in_master.upper_bound
+    );
     let mut cache = Cache::new(exact());
     let options = Options { tolerance: 1e-6, ..options };
     let searched = binary_search(target.set(), &mut cache, &options, &mut ()).unwrap();
     assert!((searched.value.unwrap() - value).abs() <= 1e-6, "{:?} by search", searched.value);
     assert!(searched.upper_bound >= value - 1e-8);
+    let proved = exact().upper_bound(searched.ceiling.as_ref().unwrap(), target.set()).unwrap();
+    assert!(proved >= value - 1e-8 && proved <= searched.upper_bound + 1e-6, "{proved} is proved");
     if discounting.horizon().is_none() {
         let programme = maximize_occupancy(target.set(), &model, &discounting, 1e-6).unwrap();
         let by_programme = *programme.certificate.z_bar.last().unwrap();

@@ -40,7 +40,12 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
     if settings.method == Method::Appropo {
         oracle.check(&maximum.certificate, &with_free_objective(set)?, &maximum.mixture)?;
     }
-    let Maximum { value, upper_bound, mixture, certificate, oracle_calls } = maximum;
+    // The bound reported is the one that its proof gives when computed again.
+    let upper_bound = match &maximum.ceiling {
+        Some(ceiling) if maximum.value.is_some() => oracle.upper_bound(ceiling, set)?,
+        _ => maximum.upper_bound,
+    };
+    let Maximum { value, mixture, certificate, oracle_calls, .. } = maximum;
     let mut report = Report::new(&problem, &settings, &certificate, &mixture, oracle_calls, start.elapsed())?;
     report.is_open = value.is_some_and(|v| upper_bound.is_finite() && upper_bound - v > settings.tolerance);
     report.objective = Some(Objective {
@@ -88,6 +93,7 @@ fn by_programme(
             Ok(Maximum {
                 value,
                 upper_bound: f64::INFINITY,
+                ceiling: None,
                 mixture: Mixed::new([(1.0, programme.policy)]),
                 certificate: programme.certificate,
                 oracle_calls: 0,
@@ -104,6 +110,7 @@ fn by_programme(
             Ok(Maximum {
                 value: None,
                 upper_bound: f64::NEG_INFINITY,
+                ceiling: None,
                 mixture: Mixed::new([(1.0, programme.policy)]),
                 certificate,
                 oracle_calls: 0,

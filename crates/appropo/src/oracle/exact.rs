@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Respond, Response};
-use crate::certificate::{Bound, Certificate, ValueFunction, least_payoff};
+use crate::certificate::{Bound, Ceiling, Certificate, ValueFunction, least_payoff};
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::measurement::Discounting;
@@ -70,6 +70,11 @@ impl Exact {
     /// The long-term measurement of a mixed policy.
     pub fn measure(&self, mixture: &Mixed<TabularPolicy>) -> Result<Vec<f64>> {
         Ok(Occupancy::of_mixture(&self.model, &self.discounting, mixture)?.measure(&self.model))
+    }
+
+    /// The bound on the objective, which is measured last, that `ceiling` proves for this world.
+    pub fn upper_bound(&self, ceiling: &Ceiling, set: &SharedSet) -> Result<f64> {
+        ceiling.upper_bound(set, &self.model, &self.discounting, &self.decisions)
     }
 
     /// Checks a certificate against this world, the set and the mixture it speaks of.

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::appropo::{Record, play};
 use super::{Goal, Observer, Options, Round, appropo};
-use crate::certificate::{Certificate, Verdict};
+use crate::certificate::{Bound, Ceiling, Certificate, Separation, ValueFunction, Verdict};
 use crate::error::{Error, Result};
 use crate::oracle::{Cache, Respond};
 use crate::player::{Decision, FullyCorrective, Player};
@@ -16,6 +16,8 @@ pub struct Maximum<P> {
     pub value: Option<f64>,
     /// No feasible policy has more.
     pub upper_bound: f64,
+    /// The proof of that.
+    pub ceiling: Option<Ceiling>,
     /// The mixed policy that reaches it.
     pub mixture: Mixed<P>,
     /// The evidence that it is feasible, or that none is. Its last measurement is the objective's.
@@ -32,6 +34,50 @@ pub fn with_free_objective(set: &SharedSet) -> Result<SharedSet> {
 fn with_objective(set: &SharedSet, at_least: f64) -> Result<SharedSet> {
     let objective = Bounds::new(vec![at_least], vec![f64::INFINITY])?;
     Ok(Arc::new(Product::new(vec![Arc::clone(set), Arc::new(objective)])))
+}
+
+fn none_found<P>(mixture: Mixed<P>, certificate: Certificate, top: Top, oracle_calls: usize) -> Maximum<P> {
+    let infeasible = certificate.verdict == Verdict::Infeasible;
+    let upper_bound = if infeasible { f64::NEG_INFINITY } else { top.upper_bound };
+    Maximum { value: None, upper_bound, ceiling: top.ceiling, mixture, certificate, oracle_calls }
+}
+
+/// The best upper bound so far, with its proof.
+struct Top {
+    upper_bound: f64,
+    ceiling: Option<Ceiling>,
+}
+
+impl Default for Top {
+    fn default() -> Self {
+        Self { upper_bound: f64::INFINITY, ceiling: None }
+    }
+}
+
+impl Top {
+    /// Takes λ = (y, −1) with y·z ≤ offset on the set, and what the oracle proved for it.
+    fn lower(&mut self, lam: &[f64], offset: f64, bound: Option<&Bound>) {
+        if let Some(bound) = bound.filter(|bound| offset - bound.value < self.upper_bound) {
+            self.upper_bound = offset - bound.value;
+            self.ceiling = Some(Ceiling { lam: lam.to_vec(), offset, witness: Arc::clone(&bound.witness) });
+        }
+    }
+
+    /// Takes the proof that no feasible policy reaches `threshold`: divided by the objective's price, it is a ceiling.
+    fn refute(&mut self, threshold: f64, separation: Option<&Separation>) {
+        let Some((separation, price)) = separation.and_then(|s| Some((s, -s.lam.last()?))) else { return };
+        if threshold < self.upper_bound && price > 0.0 {
+            let divide = |v: &[f64]| -> Vec<f64> { v.iter().map(|v| v / price).collect() };
+            let witness =
+                ValueFunction { values: divide(&separation.witness.values), ..(*separation.witness).clone() };
+            self.upper_bound = threshold;
+            self.ceiling = Some(Ceiling {
+                lam: divide(&separation.lam),
+                offset: (separation.offset + price * threshold) / price,
+                witness: Arc::new(witness),
+            });
+        }
+    }
 }
 
 fn objective_alone(dim: usize) -> Decision {
@@ -59,7 +105,8 @@ pub fn maximize<O: Respond>(
     let alone = objective_alone(dim);
     options.check()?;
     let response = oracle.respond(&alone.lam, f64::NEG_INFINITY)?;
-    let mut upper_bound = response.bound.as_ref().map_or(f64::INFINITY, |b| -b.value);
+    let mut top = Top::default();
+    top.lower(&alone.lam, 0.0, response.bound.as_ref());
     player.observe(&response.z_hat)?;
     record.add(&alone, &response, &player);
     let mut distance = set.distance(player.z_bar());
@@ -70,29 +117,18 @@ pub fn maximize<O: Respond>(
     if distance > options.tolerance {
         let certificate =
             record.evidence.clone().certificate(player.z_bar().to_vec(), distance, options.tolerance);
-        return Ok(Maximum {
-            value: None,
-            upper_bound: if certificate.verdict == Verdict::Infeasible {
-                f64::NEG_INFINITY
-            } else {
-                upper_bound
-            },
-            mixture: record.mixture(player.weights()),
-            certificate,
-            oracle_calls: record.rounds,
-        });
+        let (mixture, calls) = (record.mixture(player.weights()), record.rounds);
+        return Ok(none_found(mixture, certificate, top, calls));
     }
     let mut hull = player.into_hull();
     for _ in 0..options.rounds {
         let decision = hull.maximize(&set)?;
         let value = hull.point()[dim - 1];
-        if upper_bound - value <= options.tolerance {
+        if top.upper_bound - value <= options.tolerance {
             break;
         }
         let response = oracle.respond(&decision.lam, f64::NEG_INFINITY)?;
-        if let Some(bound) = &response.bound {
-            upper_bound = upper_bound.min(decision.offset - bound.value);
-        }
+        top.lower(&decision.lam, decision.offset, response.bound.as_ref());
         let now = Round {
             round: record.rounds + 1,
             lam: &decision.lam,
@@ -101,7 +137,7 @@ pub fn maximize<O: Respond>(
             distance: set.distance(hull.point()),
             lower_bound: 0.0,
         };
-        let stop = observer.round(&now).is_break() || upper_bound - value <= options.tolerance;
+        let stop = observer.round(&now).is_break() || top.upper_bound - value <= options.tolerance;
         if stop {
             record.rounds += 1;
             break;
@@ -113,7 +149,8 @@ pub fn maximize<O: Respond>(
     let distance = set.distance(&z_bar);
     Ok(Maximum {
         value: Some(z_bar[dim - 1]),
-        upper_bound,
+        upper_bound: top.upper_bound,
+        ceiling: top.ceiling,
         mixture: record.mixture(hull.weights()),
         certificate: record.evidence.clone().certificate(z_bar, distance, options.tolerance),
         oracle_calls: record.rounds,
@@ -137,7 +174,8 @@ where
     let Some(bound) = first.bound else {
         return Err(Error::Objective("a binary search needs an oracle that bounds the objective".into()));
     };
-    let mut upper_bound = -bound.value;
+    let mut top = Top::default();
+    top.lower(&alone.lam, 0.0, Some(&bound));
     // Verdicts must be sharper than the search's own tolerance.
     let tolerance = 0.01 * options.tolerance;
     let inner = Options { goal: Goal::Feasibility, tolerance, epsilon: tolerance, ..*options };
@@ -148,21 +186,11 @@ where
     };
     let mut best = attempt(f64::NEG_INFINITY, oracle)?;
     if best.certificate.verdict != Verdict::Feasible {
-        return Ok(Maximum {
-            value: None,
-            upper_bound: if best.certificate.verdict == Verdict::Infeasible {
-                f64::NEG_INFINITY
-            } else {
-                upper_bound
-            },
-            mixture: best.mixture,
-            certificate: best.certificate,
-            oracle_calls: oracle.calls(),
-        });
+        return Ok(none_found(best.mixture, best.certificate, top, oracle.calls()));
     }
     let reached = |certificate: &Certificate| certificate.z_bar[dim - 1];
     // Above the ceiling nothing feasible was found; only above the upper bound is that proved.
-    let mut ceiling = upper_bound;
+    let mut ceiling = top.upper_bound;
     while ceiling - reached(&best.certificate) > options.tolerance {
         let middle = (ceiling + reached(&best.certificate)) / 2.0;
         let solution = attempt(middle, oracle)?;
@@ -170,13 +198,17 @@ where
             Verdict::Feasible if reached(&solution.certificate) > reached(&best.certificate) => {
                 best = solution
             }
-            Verdict::Infeasible => (ceiling, upper_bound) = (middle, middle),
+            Verdict::Infeasible => {
+                ceiling = middle;
+                top.refute(middle, solution.certificate.separation.as_ref());
+            }
             _ => ceiling = middle,
         }
     }
     Ok(Maximum {
         value: Some(reached(&best.certificate)),
-        upper_bound,
+        upper_bound: top.upper_bound,
+        ceiling: top.ceiling,
         mixture: best.mixture,
         certificate: best.certificate,
         oracle_calls: oracle.calls(),
