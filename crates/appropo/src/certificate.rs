@@ -197,6 +197,26 @@ impl Evidence {
 const ROUNDING: f64 = 1e-7;
 
 impl Certificate {
+    /// The same certificate with every number computed again, claiming only what that confirms.
+    pub fn recomputed(
+        &self,
+        set: &SharedSet,
+        model: &TabularMdp,
+        discounting: &Discounting,
+        decisions: &[bool],
+        measured: Vec<f64>,
+    ) -> Result<Certificate> {
+        let mut evidence = Evidence::default();
+        if let Some(separation) = &self.separation {
+            let lower_bound = separation.lower_bound(set, model, discounting, decisions)?;
+            if lower_bound > 0.0 {
+                evidence = Evidence { lower_bound, separation: Some(separation.clone()) };
+            }
+        }
+        let distance = set.distance(&measured);
+        Ok(evidence.certificate(measured, distance, self.tolerance))
+    }
+
     /// Computes every claim again: the distance from `measured`, the mixture's measurement found afresh, and the
     /// lower bound from the separation, the set and the model.
     pub fn check(

@@ -61,6 +61,10 @@ fn a_proof_of_infeasibility_holds_and_can_not_be_altered() {
         assert_eq!(solved.certificate.verdict, Verdict::Infeasible);
         solved.check(&solved.certificate).unwrap();
         solved.refuses(|c| c.lower_bound *= 1.01);
+        let again =
+            solved.oracle.recompute(&solved.certificate, solved.target.set(), &solved.mixture).unwrap();
+        assert_eq!(again.verdict, Verdict::Infeasible);
+        assert!((again.lower_bound - solved.certificate.lower_bound).abs() <= 1e-8);
         solved.refuses(|c| c.distance *= 0.99);
         solved.refuses(|c| c.z_bar[0] += 1e-4);
         solved.refuses(|c| c.separation = None);

@@ -27,7 +27,7 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
         goal: settings.goal,
         epsilon: settings.tolerance,
     };
-    let maximum = match (settings.method, arguments.search) {
+    let mut maximum = match (settings.method, arguments.search) {
         (Method::Occupancy, _) => by_programme(&problem, &model, settings.tolerance)?,
         (Method::Appropo, Search::Master) => maximize(set, &mut oracle, &options, &mut ())?,
         (Method::Appropo, Search::Binary) => {
@@ -37,10 +37,11 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
             maximum
         }
     };
-    if settings.method == Method::Appropo {
-        oracle.check(&maximum.certificate, &with_free_objective(set)?, &maximum.mixture)?;
+    // What is reported is what holds when computed again.
+    if maximum.certificate.z_bar.len() == model.measures().dim() {
+        maximum.certificate =
+            oracle.recompute(&maximum.certificate, &with_free_objective(set)?, &maximum.mixture)?;
     }
-    // The bound reported is the one that its proof gives when computed again.
     let upper_bound = match &maximum.ceiling {
         Some(ceiling) if maximum.value.is_some() => oracle.upper_bound(ceiling, set)?,
         _ => maximum.upper_bound,

@@ -77,6 +77,17 @@ impl Exact {
         ceiling.upper_bound(set, &self.model, &self.discounting, &self.decisions)
     }
 
+    /// A certificate with every number computed again for this world, claiming only what that confirms.
+    pub fn recompute(
+        &self,
+        certificate: &Certificate,
+        set: &SharedSet,
+        mixture: &Mixed<TabularPolicy>,
+    ) -> Result<Certificate> {
+        let measured = self.measure(mixture)?;
+        certificate.recomputed(set, &self.model, &self.discounting, &self.decisions, measured)
+    }
+
     /// Checks a certificate against this world, the set and the mixture it speaks of.
     pub fn check(
         &self,

@@ -111,13 +111,14 @@ impl ConvexSet for Intersection {
     }
 
     fn project_recession(&self, x: &[f64], out: &mut [f64]) {
+        let sweeps = if self.form.is_some() { FEW_SWEEPS } else { SWEEPS };
+        let onto = |k: usize, x: &[f64], out: &mut [f64]| self.parts[k].project_recession(x, out);
+        if self.has_fast_parts() && dykstra(self.parts.len(), sweeps, x, out, onto).is_some() {
+            return;
+        }
         match &self.form {
             Some(form) => conic::project_or_nan(&form.recession(), x, out),
-            None => {
-                dykstra(self.parts.len(), SWEEPS, x, out, |k, x, out| {
-                    self.parts[k].project_recession(x, out)
-                });
-            }
+            None => out.fill(f64::NAN),
         }
     }
 

@@ -56,7 +56,11 @@ impl ConvexSet for Lift {
 
     fn project(&self, x: &[f64], out: &mut [f64]) {
         if let Some(form) = &self.form {
-            return conic::project_or_nan(form, x, out);
+            conic::project_or_nan(form, x, out);
+            // Where the solver gives up on the cone, it may still manage the set.
+            if out.iter().all(|v| v.is_finite()) {
+                return;
+            }
         }
         let d = x.len() - 1;
         let (s, x) = (x[d], &x[..d]);
