@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use appropo::baseline::{maximize_occupancy, solve_occupancy};
@@ -9,11 +10,12 @@ use appropo::certificate::Verdict;
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{World, mars_rover};
 use appropo::measurement::Discounting;
-use appropo::oracle::{Cache, Exact, Planner};
-use appropo::player::FullyCorrective;
+use appropo::oracle::{Cache, Exact, Planner, Respond};
+use appropo::player::{Blackwell, FullyCorrective, Ogd, Steps};
 use appropo::policy::TabularPolicy;
 use appropo::set::Ball;
-use appropo::solver::{Options, Solution, appropo, binary_search, maximize};
+use appropo::solver::{Options, Round, Solution, appropo, binary_search, maximize};
+use appropo::theory;
 
 /// The answers are known to eight digits.
 const DIGITS: f64 = 1e-7;
@@ -216,4 +218,32 @@ fn the_unrolled_programme_agrees() {
     let by_programme = *programme.certificate.z_bar.last().unwrap();
     assert!((by_programme - best.value.unwrap()).abs() <= 1e-6, "{by_programme} against {:?}", best.value);
     assert_eq!(programme.certificate.verdict, Verdict::Feasible);
+}
+
+/// The averaging players on the rover itself: their curves lie under their bounds in every round.
+#[test]
+fn the_averaging_players_keep_their_bounds_on_the_rover() {
+    for constraints in [vec![safety(), speed()], vec![safety(), speed(), diversity(0.12)]] {
+        let world = rover();
+        let target = Target::new(world.model.measures(), constraints).unwrap();
+        let model = world.model.select(target.selection());
+        let exact = || Exact::new(model.clone(), discounted(), Planner::PolicyIteration).unwrap();
+        let radius = exact().measurement_radius().unwrap();
+        let options = Options { rounds: 2000, tolerance: 1e-9, ..Options::default() };
+        // 0 lies in both sets, so no projection is longer than its point.
+        let mut watch = |round: &Round| {
+            assert!(round.distance <= theory::blackwell_bound(0.0, 2.0 * radius, round.round));
+            ControlFlow::Continue(())
+        };
+        let mut blackwell = Blackwell::new(Arc::clone(target.set()));
+        let solution = appropo(target.set(), &mut blackwell, &mut exact(), &options, &mut watch).unwrap();
+        assert_eq!(solution.certificate.verdict, Verdict::Feasible);
+
+        let g = radius.hypot(radius);
+        let steps = Steps::Constant(theory::step_size(g, options.rounds));
+        let mut ogd = Ogd::new(Arc::clone(target.set()), radius, steps, 0.0).unwrap();
+        let solution = appropo(target.set(), &mut ogd, &mut exact(), &options, &mut ()).unwrap();
+        let lifted = theory::distance_bound(0.0, g, options.rounds, 0.0, 0.0);
+        assert!(solution.certificate.distance <= theory::unlifted_distance(lifted, radius, radius));
+    }
 }
