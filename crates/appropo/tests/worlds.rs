@@ -35,7 +35,7 @@ fn undiscounted(horizon: usize) -> Discounting {
 
 #[test]
 fn all_three_rover_maps_are_read() {
-    for (name, cells, rocks) in [("4x4", 16, 4), ("8x8", 64, 8), ("30x30", 900, 29)] {
+    for (name, cells, rocks) in [("4x4", 16, 4), ("8x8", 64, 8), ("sparse-30x30", 900, 29)] {
         let world = mars_rover::world(name, 0.05).unwrap();
         let grid = world.grid.unwrap();
         assert_eq!(world.model.states(), cells);

@@ -7,7 +7,10 @@ use super::document::{Entry, Result, Table};
 
 /// The environments by name, with what can be set and its default.
 pub const ENVIRONMENTS: [(&str, &str); 6] = [
-    ("mars-rover", "map = \"8x8\" (4x4, 8x8, 30x30, text, or { rows, columns, rocks, seed }), slip = 0.05"),
+    (
+        "mars-rover",
+        "map = \"8x8\" (4x4, 8x8, sparse-30x30, text, or { rows, columns, rocks, seed }), slip = 0.05",
+    ),
     ("deep-sea-treasure", "map = \"concave\" (concave, convex)"),
     ("frozen-lake", "map = \"4x4\" (4x4, 8x8 or text), slippery = true"),
     ("cliff-walking", "slippery = false"),

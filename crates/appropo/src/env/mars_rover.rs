@@ -14,7 +14,7 @@ use crate::random::{self, Generator};
 pub const MAPS: [(&str, &str); 3] = [
     ("4x4", include_str!("maps/rover_4x4.txt")),
     ("8x8", include_str!("maps/rover_8x8.txt")),
-    ("30x30", include_str!("maps/rover_30x30.txt")),
+    ("sparse-30x30", include_str!("maps/rover_30x30.txt")),
 ];
 
 /// Left, down, right and up, as (rows, columns).

@@ -259,7 +259,7 @@ mod tests {
         let worlds = [
             (garnet::world(size, &mut rng).unwrap(), 0.999),
             (mars_rover::world("8x8", 0.05).unwrap(), 0.99),
-            (mars_rover::world("30x30", 0.05).unwrap(), 0.9999),
+            (mars_rover::world("sparse-30x30", 0.05).unwrap(), 0.9999),
             (mars_rover::world("8x8", 0.05).unwrap(), 1.0),
         ];
         for (world, gamma) in worlds {
