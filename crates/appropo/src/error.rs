@@ -143,6 +143,12 @@ pub(crate) fn finite(what: &str, values: &[f64]) -> Result<()> {
     }
 }
 
+/// Checks that a product of counts stays within what a table of that many entries may take.
+pub(crate) fn not_too_large(what: &str, factors: &[usize], most: usize) -> Result<()> {
+    let size: f64 = factors.iter().map(|f| *f as f64).product();
+    in_range(what, size, size <= most as f64, &format!("at most {most}, for it to fit into memory"))
+}
+
 /// Checks a vector's length.
 pub(crate) fn dimension(what: &str, found: usize, expected: usize) -> Result<()> {
     if found == expected { Ok(()) } else { Err(Error::Dimension { what: what.into(), found, expected }) }

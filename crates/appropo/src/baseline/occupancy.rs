@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::certificate::{Certificate, Evidence};
 use crate::env::TabularMdp;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, not_too_large};
 use crate::measurement::Discounting;
 use crate::oracle::{Exact, Planner, Respond};
 use crate::policy::{Mixed, TabularPolicy};
@@ -78,7 +78,10 @@ struct Flow<'a> {
 impl<'a> Flow<'a> {
     fn new(model: &'a TabularMdp, discounting: &Discounting) -> Result<Self> {
         let flat = match discounting.horizon() {
-            Some(horizon) => model.unrolled(horizon)?,
+            Some(horizon) => {
+                not_too_large("horizon times transitions", &[horizon, model.transitions()], 50_000_000)?;
+                model.unrolled(horizon)?
+            }
             None => model.clone(),
         };
         let decisions = rl::decision_states(&flat);

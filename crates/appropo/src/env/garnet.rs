@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{TabularMdp, World};
-use crate::error::{Result, in_range};
+use crate::error::{Result, in_range, not_too_large};
 use crate::measurement::Measures;
 use crate::random::{self, Generator};
 
@@ -26,6 +26,8 @@ pub fn world(size: Size, rng: &mut Generator) -> Result<World> {
         in_range(what, count as f64, count > 0, "1 or more")?;
     }
     let Size { states, actions, branching, measures } = size;
+    let factors = [states, actions, branching, measures + 2];
+    not_too_large("states times actions times branching times measures", &factors, 100_000_000)?;
     let names = Measures::new([("m", measures), ("steps", 1), ("visits", states)]);
     let mut model = TabularMdp::builder(states, actions, names);
     model.start(0, 1.0);

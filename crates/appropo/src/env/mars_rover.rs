@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::{Grid, TabularMdp, World};
-use crate::error::{Error, Result, in_range};
+use crate::error::{Error, Result, in_range, not_too_large};
 use crate::measurement::Measures;
 use crate::random::{self, Generator};
 
@@ -65,6 +65,7 @@ pub fn world(map_name_or_text: &str, slip: f64) -> Result<World> {
 /// and a way from start to goal.
 pub fn random_map(rows: usize, columns: usize, rocks: f64, rng: &mut Generator) -> Result<String> {
     in_range("share of rocks", rocks, (0.0..1.0).contains(&rocks), "at least 0 and below 1")?;
+    not_too_large("rows times columns", &[rows, columns], 10_000_000)?;
     let cells = rows * columns;
     if cells < 2 {
         return Err(Error::Map { line: 1, problem: "a random map needs two cells or more".into() });

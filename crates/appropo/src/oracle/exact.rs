@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::{Respond, Response};
 use crate::certificate::{Bound, Ceiling, Certificate, ValueFunction, least_payoff};
 use crate::env::TabularMdp;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, not_too_large};
 use crate::measurement::Discounting;
 use crate::policy::{Mixed, TabularPolicy};
 use crate::rl::{self, Occupancy, Plan};
@@ -36,6 +36,10 @@ pub struct Exact {
 impl Exact {
     /// An oracle for `model`. Without discount and horizon every policy must end.
     pub fn new(model: TabularMdp, discounting: Discounting, planner: Planner) -> Result<Self> {
+        if let Some(horizon) = discounting.horizon() {
+            let factors = [horizon, model.states(), model.actions()];
+            not_too_large("horizon times states times actions", &factors, 200_000_000)?;
+        }
         let decisions = rl::decision_states(&model);
         let mut steps = None;
         if discounting.gamma() == 1.0 && discounting.horizon().is_none() {
