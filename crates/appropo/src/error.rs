@@ -143,6 +143,12 @@ pub(crate) fn finite(what: &str, values: &[f64]) -> Result<()> {
     }
 }
 
+/// Checks that a vector is not 0 and that its square stays within the range of numbers.
+pub(crate) fn moderate(what: &str, values: &[f64]) -> Result<()> {
+    let largest = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    in_range(what, largest, (1e-100..=1e100).contains(&largest), "between 1e-100 and 1e100")
+}
+
 /// Checks that a product of counts stays within what a table of that many entries may take.
 pub(crate) fn not_too_large(what: &str, factors: &[usize], most: usize) -> Result<()> {
     let size: f64 = factors.iter().map(|f| *f as f64).product();

@@ -383,3 +383,15 @@ fn bad_sets_are_refused_with_the_value_named() {
         ]
     );
 }
+
+/// Rows of any length state the same polytope: lengths of 1e12 and 1e-12 once made every point a member.
+#[test]
+fn the_length_of_a_polytopes_rows_does_not_matter() {
+    for length in [1e-200, 1e-12, 1.0, 1e9, 1e12, 1e200] {
+        let polytope = Polytope::new(2, vec![vec![length, length]], vec![0.9 * length]).unwrap();
+        let distance = polytope.distance(&[0.5, 0.5]);
+        assert!((distance - 0.1 / 2f64.sqrt()).abs() < 1e-9, "{distance} at length {length}");
+    }
+    assert!(HalfSpace::new(vec![1e160, 1e160], 9e159).is_err());
+    assert!(SecondOrderCone::new(3, 1e200).is_err());
+}

@@ -1,5 +1,5 @@
 use super::{Cone, Conic, ConvexSet, Derivative};
-use crate::error::{Error, Result, dimension, finite};
+use crate::error::{Error, Result, dimension, finite, moderate};
 use crate::vector;
 
 /// {x : A x = b}.
@@ -21,6 +21,9 @@ impl AffineSubspace {
         for (row, &offset) in rows.iter().zip(offsets) {
             dimension("row", row.len(), dim)?;
             finite("row", row)?;
+            if row.iter().any(|v| *v != 0.0) {
+                moderate("a row's largest entry", row)?;
+            }
             subspace.add(row.clone(), offset)?;
         }
         Ok(subspace)

@@ -1,5 +1,5 @@
 use super::{Cone, Conic, ConvexSet, Derivative};
-use crate::error::{Error, Result, finite};
+use crate::error::{Error, Result, finite, moderate};
 use crate::vector;
 
 /// {x : normal·x ≤ offset}.
@@ -38,6 +38,7 @@ impl Slab {
         if vector::norm(&normal) == 0.0 {
             return Err(expected("the normal's length", 0.0, "more than 0"));
         }
+        moderate("the normal's largest entry", &normal)?;
         if lower.is_nan() || upper.is_nan() || lower > upper {
             return Err(expected("lower offset", lower, &format!("at most the upper offset {upper}")));
         }

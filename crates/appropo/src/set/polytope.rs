@@ -22,6 +22,7 @@ impl Polytope {
             dimension("row", row.len(), dim)?;
             finite("row", row)?;
         }
+        let (rows, offsets): (Vec<_>, Vec<_>) = rows.iter().zip(offsets).map(|(r, b)| unit(r, b)).unzip();
         let polytope = Self { dim, form: inequalities(dim, &rows, &offsets), rows, offsets };
         match polytope.form.nearest(&vec![0.0; dim]) {
             Ok(_) => Ok(polytope),
@@ -59,6 +60,19 @@ impl Polytope {
         }
         Some(face)
     }
+}
+
+/// The same inequality with a row of length 1, so that tolerances mean distances. A row of zeros stays.
+fn unit(row: &[f64], offset: f64) -> (Vec<f64>, f64) {
+    let largest = row.iter().fold(0.0, |m: f64, a| m.max(a.abs()));
+    if largest == 0.0 {
+        return (row.to_vec(), offset);
+    }
+    // Divided by the largest entry first, no square overflows.
+    let mut scaled: Vec<f64> = row.iter().map(|a| a / largest).collect();
+    let length = vector::norm(&scaled);
+    vector::scale(&mut scaled, 1.0 / length);
+    (scaled, offset / largest / length)
 }
 
 fn inequalities(dim: usize, rows: &[Vec<f64>], offsets: &[f64]) -> Conic {

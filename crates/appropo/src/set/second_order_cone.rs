@@ -17,7 +17,7 @@ pub struct SecondOrderCone {
 impl SecondOrderCone {
     /// The cone in ℝ`dim` with `slope` ≥ 0.
     pub fn new(dim: usize, slope: f64) -> Result<Self> {
-        in_range("slope", slope, slope >= 0.0, "0 or more")?;
+        in_range("slope", slope, (0.0..=1e9).contains(&slope), "between 0 and 1e9")?;
         if dim == 0 {
             return Err(Error::Dimension { what: "a second-order cone".into(), found: 0, expected: 1 });
         }

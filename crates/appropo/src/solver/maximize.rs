@@ -124,7 +124,8 @@ pub fn maximize<O: Respond>(
     for _ in 0..options.rounds {
         let decision = hull.maximize(&set)?;
         let value = hull.point()[dim - 1];
-        if top.upper_bound - value <= options.tolerance {
+        let feasible = set.contains(hull.point(), options.tolerance);
+        if feasible && top.upper_bound - value <= options.tolerance {
             break;
         }
         let response = oracle.respond(&decision.lam, f64::NEG_INFINITY)?;
@@ -137,7 +138,8 @@ pub fn maximize<O: Respond>(
             distance: set.distance(hull.point()),
             lower_bound: 0.0,
         };
-        let stop = observer.round(&now).is_break() || top.upper_bound - value <= options.tolerance;
+        let stop =
+            observer.round(&now).is_break() || (feasible && top.upper_bound - value <= options.tolerance);
         if stop {
             record.rounds += 1;
             break;
@@ -148,7 +150,8 @@ pub fn maximize<O: Respond>(
     let z_bar = hull.point().to_vec();
     let distance = set.distance(&z_bar);
     Ok(Maximum {
-        value: Some(z_bar[dim - 1]),
+        // A point outside the set has no claim to be a maximum.
+        value: (distance <= options.tolerance).then_some(z_bar[dim - 1]),
         upper_bound: top.upper_bound,
         ceiling: top.ceiling,
         mixture: record.mixture(hull.weights()),
@@ -193,6 +196,9 @@ where
     let mut ceiling = top.upper_bound;
     while ceiling - reached(&best.certificate) > options.tolerance {
         let middle = (ceiling + reached(&best.certificate)) / 2.0;
+        if middle <= reached(&best.certificate) || middle >= ceiling {
+            break; // neighbouring numbers
+        }
         let solution = attempt(middle, oracle)?;
         match solution.certificate.verdict {
             Verdict::Feasible if reached(&solution.certificate) > reached(&best.certificate) => {
