@@ -49,9 +49,15 @@ fn main() -> ExitCode {
     let arguments = args::Arguments::parse();
     match commands::run(&arguments.command) {
         Ok(output) => {
-            // A reader that closed the pipe early has all it wants.
-            let _ = std::io::stdout().write_all(output.text.as_bytes());
-            ExitCode::from(output.status)
+            let mut out = std::io::stdout();
+            match out.write_all(output.text.as_bytes()).and_then(|()| out.flush()) {
+                // A reader that closed the pipe early has all it wants.
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    let _ = writeln!(std::io::stderr(), "error: the result can't be written: {error}");
+                    ExitCode::from(1)
+                }
+                _ => ExitCode::from(output.status),
+            }
         }
         Err(failure) => {
             let (text, status) = match failure {
