@@ -11,6 +11,7 @@ use appropo::error::Result;
 use appropo::measurement::Discounting;
 use appropo::oracle::{Exact, Planner, Respond};
 use appropo::player::{Blackwell, FullyCorrective, Player};
+use appropo::policy::TabularPolicy;
 use appropo::solver::{Options, Round, appropo};
 
 const SIDE: f64 = 420.0;
@@ -54,7 +55,7 @@ fn main() -> Result<()> {
     }
     let path = |player: &mut dyn Player| {
         let mut points = Vec::new();
-        let mut watch = |round: &Round| {
+        let mut watch = |round: &Round<TabularPolicy>| {
             points.push(round.z_bar.to_vec());
             ControlFlow::Continue(())
         };

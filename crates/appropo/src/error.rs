@@ -94,6 +94,30 @@ pub enum Error {
         /// An action that stays inside it.
         action: usize,
     },
+    /// A world gave a number that can't be learnt from.
+    #[error(
+        "the world gave {value} as entry {entry} of the {what} in step {step} of an episode; expected a finite number of at most 1e15 in size"
+    )]
+    World {
+        /// Observation or measurement.
+        what: &'static str,
+        /// Its entry.
+        entry: usize,
+        /// What stands there.
+        value: f64,
+        /// The step of the episode, 0 for its start.
+        step: usize,
+    },
+    /// A learner was asked to act in a kind of world that it is not made for.
+    #[error("{learner} needs {needs}; use {instead} here")]
+    Unsuitable {
+        /// The learner.
+        learner: &'static str,
+        /// What it needs.
+        needs: &'static str,
+        /// What to use instead.
+        instead: &'static str,
+    },
     /// A linear system of policy evaluation did not converge.
     #[error(
         "policy evaluation stopped at a residual of {residual:e}; a smaller discount makes the system easier"

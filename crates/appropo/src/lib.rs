@@ -67,6 +67,7 @@ pub mod constraint;
 pub mod env;
 pub mod error;
 pub mod measurement;
+pub mod nn;
 pub mod oracle;
 pub mod player;
 pub mod policy;

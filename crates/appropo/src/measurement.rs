@@ -130,12 +130,28 @@ impl Estimate {
         &self.mean
     }
 
+    /// The mean and what stands behind it.
+    pub fn with_spread(&self) -> (Vec<f64>, Spread) {
+        let episodes = self.count as f64;
+        let deviations = self.standard_error().iter().map(|e| e * episodes.sqrt()).collect();
+        (self.mean.clone(), Spread { deviations, episodes })
+    }
+
     /// The standard error of each entry of the mean; infinite below two samples.
     pub fn standard_error(&self) -> Vec<f64> {
         let n = self.count as f64;
         let of = |s: &f64| if self.count < 2 { f64::INFINITY } else { (s / (n - 1.0) / n).sqrt() };
         self.squares.iter().map(of).collect()
     }
+}
+
+/// What stands behind an estimated measurement: how much single episodes differ, and how many there were.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spread {
+    /// The standard deviation of an episode's measurement, entry by entry.
+    pub deviations: Vec<f64>,
+    /// The number of episodes.
+    pub episodes: f64,
 }
 
 /// The discounted sum of an episode's measurements.

@@ -35,3 +35,21 @@ pub fn choose(weights: impl IntoIterator<Item = f64>, total: f64, rng: &mut Gene
 pub fn below(count: usize, rng: &mut Generator) -> usize {
     ((unit(rng) * count as f64) as usize).min(count.saturating_sub(1))
 }
+
+/// A number drawn from the standard normal distribution (Box and Muller 1958).
+pub fn normal(rng: &mut Generator) -> f64 {
+    let radius = (-2.0 * (1.0 - unit(rng)).ln()).sqrt();
+    radius * (std::f64::consts::TAU * unit(rng)).cos()
+}
+
+/// A generator of its own, drawn from this one.
+pub fn split(rng: &mut Generator) -> Generator {
+    Generator::seed_from_u64(rng.next_u64())
+}
+
+/// Puts the items into a random order (Fisher and Yates).
+pub fn shuffle<T>(items: &mut [T], rng: &mut Generator) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, below(last + 1, rng));
+    }
+}

@@ -10,14 +10,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("set", &[]),
     ("measurement", &[]),
     ("constraint", &["set", "measurement"]),
-    ("player", &["set"]),
+    ("player", &["measurement", "set"]),
     ("env", &["measurement"]),
-    ("policy", &[]),
-    ("rl", &["env", "measurement", "policy"]),
+    ("nn", &[]),
+    ("policy", &["env", "nn"]),
+    ("rl", &["env", "measurement", "nn", "policy"]),
     ("certificate", &["env", "measurement", "set"]),
-    // The traits see the certificate's bound; the exact oracle plans in a model.
+    // The traits see the certificate's bound; what implements them plans and learns.
     ("oracle", &["certificate", "env", "measurement", "policy", "rl", "set"]),
-    ("solver", &["certificate", "oracle", "player", "policy", "set", "theory"]),
+    ("solver", &["certificate", "measurement", "oracle", "player", "policy", "set", "theory"]),
     ("baseline", &["certificate", "env", "measurement", "oracle", "policy", "rl", "set"]),
     ("theory", &[]),
 ];

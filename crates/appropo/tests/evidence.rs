@@ -118,7 +118,7 @@ fn every_player_starts_at_zero() {
 fn kappa_does_not_pay_for_survival() {
     let set: SharedSet = Arc::new(Bounds::between(0.0, 1.0).unwrap());
     let mut player = Ogd::new(set, 10.0, Steps::Constant(0.01), 0.0).unwrap();
-    player.observe(&[3.0]).unwrap();
+    player.observe(&[3.0], None).unwrap();
     // λ ∝ (3, 10) − Γ(3, 10), which is orthogonal to (1, 10): the half-space is λ·z ≤ λ·1.
     let decision = player.decision();
     assert_eq!(decision.lam.len(), 1);
@@ -130,10 +130,8 @@ struct Constant(f64);
 impl Respond for Constant {
     type Policy = ();
     fn respond(&mut self, _: &[f64], _: f64) -> appropo::error::Result<Response<()>> {
-        Ok(Response { policy: Arc::new(()), z_hat: vec![self.0], bound: None })
-    }
-    fn measurement_radius(&self) -> appropo::error::Result<f64> {
-        Ok(1.0)
+        let policy = Mixed::one(Arc::new(()));
+        Ok(Response { policy, z_hat: vec![self.0], spread: None, bound: None, gave_up: false })
     }
 }
 

@@ -10,7 +10,7 @@ use appropo::certificate::Verdict;
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{World, mars_rover};
 use appropo::measurement::Discounting;
-use appropo::oracle::{Cache, Exact, Planner, Respond};
+use appropo::oracle::{Cache, Exact, Planner};
 use appropo::player::{Blackwell, FullyCorrective, Ogd, Steps};
 use appropo::policy::TabularPolicy;
 use appropo::set::Ball;
@@ -231,7 +231,7 @@ fn the_averaging_players_keep_their_bounds_on_the_rover() {
         let radius = exact().measurement_radius().unwrap();
         let options = Options { rounds: 2000, tolerance: 1e-9, ..Options::default() };
         // 0 lies in both sets, so no projection is longer than its point.
-        let mut watch = |round: &Round| {
+        let mut watch = |round: &Round<TabularPolicy>| {
             assert!(round.distance <= theory::blackwell_bound(0.0, 2.0 * radius, round.round));
             ControlFlow::Continue(())
         };

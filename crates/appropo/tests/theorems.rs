@@ -11,6 +11,7 @@ use appropo::env::{TabularMdp, bandit, garnet};
 use appropo::measurement::{Discounting, Selection};
 use appropo::oracle::{Exact, Planner, Respond};
 use appropo::player::{Blackwell, FullyCorrective, Ogd, OnlineGradient, Player, Steps};
+use appropo::policy::TabularPolicy;
 use appropo::random::{self, Generator};
 use appropo::set::{Ball, Bounds, ConvexSet, SecondOrderCone, SharedSet, Simplex};
 use appropo::solver::{Goal, Options, Round, appropo, game};
@@ -62,7 +63,7 @@ fn run(
     bound: impl Fn(usize, f64),
 ) {
     let options = Options { rounds, tolerance: 1e-9, goal, epsilon: 1e-7 };
-    let mut watch = |round: &Round| {
+    let mut watch = |round: &Round<TabularPolicy>| {
         bound(round.round, round.distance);
         ControlFlow::Continue(())
     };
@@ -258,7 +259,7 @@ fn the_bandit_has_a_closed_form() {
         Exact::new(model, Discounting::new(0.95, None).unwrap(), Planner::PolicyIteration).unwrap();
     let mut player = FullyCorrective::new(Arc::clone(&set));
     let mut calls = 0;
-    let mut watch = |round: &Round| {
+    let mut watch = |round: &Round<TabularPolicy>| {
         calls = round.round;
         let expected = (1.0 / calls as f64 - 1.0 / n as f64).max(0.0).sqrt();
         assert!(

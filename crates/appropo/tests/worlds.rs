@@ -9,11 +9,11 @@ use appropo::env::{
     mars_rover,
 };
 use appropo::error::Error;
-use appropo::measurement::{DiscountedSum, Discounting, Estimate, Measures, Selection};
+use appropo::measurement::{Discounting, Estimate, Measures, Selection};
 use appropo::oracle::{Exact, Planner, Respond};
-use appropo::policy::{Mixed, TabularPolicy};
+use appropo::policy::{Memory, Mixed, TabularPolicy};
 use appropo::random;
-use appropo::rl::{Occupancy, play_episode};
+use appropo::rl::{Episode, Occupancy, play_episode};
 
 /// The largest value of one entry, with policy and value iteration where there is no horizon.
 fn best(world: &World, entry: usize, sign: f64, discounting: Discounting) -> f64 {
@@ -117,14 +117,15 @@ fn simulators_agree_with_their_models() {
     let policies = [TabularPolicy::uniform(16, 4), TabularPolicy::deterministic(16, 4, vec![1; 16]).unwrap()];
     let mixture = Mixed::new(policies.into_iter().zip([0.75, 0.25]).map(|(p, w)| (w, Arc::new(p))));
     let exact = Occupancy::of_mixture(&world.model, &discounting, &mixture).unwrap().measure(&world.model);
-    let mut simulator = Simulator::new(Arc::clone(&world.model), Some(60));
+    let simulator = Simulator::new(Arc::clone(&world.model), Some(60));
+    let mut episode = Episode::new(Box::new(simulator), 0.95, 1000);
     let mut rng = random::generator(9);
-    let mut sum = DiscountedSum::new(exact.len(), 0.95);
+    let (mut memory, mut action) = (Memory::default(), [0.0]);
     let mut estimate = Estimate::new(exact.len());
     for _ in 0..20_000 {
         let policy = mixture.draw(&mut rng).unwrap();
-        play_episode(&mut simulator, policy, 1000, &mut rng, &mut sum).unwrap();
-        estimate.add(sum.sum());
+        play_episode(&mut episode, policy, &mut memory, &mut action, &mut rng).unwrap();
+        estimate.add(episode.sum());
     }
     for ((mean, exact), error) in estimate.mean().iter().zip(&exact).zip(estimate.standard_error()) {
         assert!((mean - exact).abs() <= 5.0 * error + 1e-12, "{mean} against {exact} ± {error}");
@@ -137,15 +138,15 @@ fn the_end_and_the_horizon_are_told_apart() {
     let mut rng = random::generator(0);
     let (mut observation, mut z) = ([0.0], vec![0.0; world.model.measures().dim()]);
     let mut simulator = Simulator::new(Arc::clone(&world.model), Some(1));
-    simulator.reset(&mut rng, &mut observation);
-    assert_eq!(simulator.step(2, &mut rng, &mut observation, &mut z).unwrap(), Status::Ended);
+    simulator.reset(&mut rng, &mut observation).unwrap();
+    assert_eq!(simulator.step(&[2.0], &mut rng, &mut observation, &mut z).unwrap(), Status::Ended);
     assert_eq!(observation, [1.0]);
     assert_eq!(z, [0.0, 0.0, 1.0, 0.0, 1.0]);
-    assert!(simulator.step(2, &mut rng, &mut observation, &mut z).is_err());
-    simulator.reset(&mut rng, &mut observation);
-    assert_eq!(simulator.step(0, &mut rng, &mut observation, &mut z).unwrap(), Status::CutOff);
+    assert!(simulator.step(&[2.0], &mut rng, &mut observation, &mut z).is_err());
+    simulator.reset(&mut rng, &mut observation).unwrap();
+    assert_eq!(simulator.step(&[0.0], &mut rng, &mut observation, &mut z).unwrap(), Status::CutOff);
     assert!(matches!(
-        simulator.step(7, &mut rng, &mut observation, &mut z),
+        simulator.step(&[7.0], &mut rng, &mut observation, &mut z),
         Err(Error::Index { index: 7, .. })
     ));
 }
@@ -159,11 +160,11 @@ fn the_rover_sees_the_cell_it_enters() {
     let mut rng = random::generator(3);
     let (mut observation, mut z) = ([0.0], vec![0.0; 67]);
     for _ in 0..200 {
-        simulator.reset(&mut rng, &mut observation);
+        simulator.reset(&mut rng, &mut observation).unwrap();
         assert_eq!(grid.cells[observation[0] as usize], 'S');
         loop {
-            let status =
-                simulator.step(random::below(4, &mut rng), &mut rng, &mut observation, &mut z).unwrap();
+            let action = [random::below(4, &mut rng) as f64];
+            let status = simulator.step(&action, &mut rng, &mut observation, &mut z).unwrap();
             let cell = observation[0] as usize;
             assert_eq!(z[3 + cell], 1.0);
             assert_eq!(z[3..].iter().sum::<f64>(), 1.0);
@@ -181,11 +182,11 @@ fn the_rover_sees_the_cell_it_enters() {
 fn seeds_determine_everything() {
     let episode = |seed| {
         let world = mars_rover::world("8x8", 0.05).unwrap();
-        let mut simulator = Simulator::new(world.model, Some(300));
-        let mut sum = DiscountedSum::new(67, 0.99);
+        let mut episode = Episode::new(Box::new(Simulator::new(world.model, Some(300))), 0.99, 300);
+        let (mut memory, mut action) = (Memory::default(), [0.0]);
         let policy = TabularPolicy::uniform(64, 4);
-        play_episode(&mut simulator, &policy, 300, &mut random::generator(seed), &mut sum).unwrap();
-        sum.sum().to_vec()
+        play_episode(&mut episode, &policy, &mut memory, &mut action, &mut random::generator(seed)).unwrap();
+        episode.sum().to_vec()
     };
     assert_eq!(episode(5), episode(5));
     assert_ne!(episode(5), episode(6));

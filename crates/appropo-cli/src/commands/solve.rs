@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use appropo::baseline::solve_occupancy;
 use appropo::certificate::Certificate;
-use appropo::oracle::{Exact, Respond};
+use appropo::oracle::Exact;
 use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
 use appropo::policy::{Mixed, TabularPolicy};
 use appropo::set::{ConvexSet, SharedSet};

@@ -1,19 +1,23 @@
 //! Worlds: what an episode is and what is measured along it.
 
 mod grid;
+mod selected;
 mod simulator;
 mod tabular;
 
 pub mod bandit;
+pub mod cart_pole;
 pub mod cliff_walking;
 pub mod deep_sea_treasure;
 pub mod frozen_lake;
 pub mod garnet;
 pub mod mars_rover;
+pub mod point_mass;
 
 use std::sync::Arc;
 
 pub use grid::Grid;
+pub use selected::Selected;
 pub use simulator::Simulator;
 pub use tabular::{TabularMdp, TabularMdpBuilder, Transition};
 
@@ -32,24 +36,51 @@ pub enum Status {
     CutOff,
 }
 
+/// What observations or actions are made of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Space {
+    /// One of this many, written as one entry: its index.
+    Discrete(usize),
+    /// A vector of numbers, each between its bounds.
+    Continuous(Vec<(f64, f64)>),
+}
+
+impl Space {
+    /// Entries of the vector that one element is written into.
+    pub fn entries(&self) -> usize {
+        match self {
+            Space::Discrete(_) => 1,
+            Space::Continuous(bounds) => bounds.len(),
+        }
+    }
+
+    /// How many elements there are, where they can be counted.
+    pub fn count(&self) -> Option<usize> {
+        match self {
+            Space::Discrete(count) => Some(*count),
+            Space::Continuous(_) => None,
+        }
+    }
+}
+
 /// A world that can be acted in, step by step. All randomness comes from the generator passed in.
-pub trait Environment {
+pub trait Environment: Send {
     /// The entries of the measurement vector.
     fn measures(&self) -> &Measures;
 
-    /// Entries of an observation.
-    fn observation_size(&self) -> usize;
+    /// What is seen.
+    fn observations(&self) -> Space;
 
-    /// Number of actions.
-    fn actions(&self) -> usize;
+    /// What can be done.
+    fn actions(&self) -> Space;
 
     /// Starts an episode and writes the first observation.
-    fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]);
+    fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) -> Result<()>;
 
     /// Acts, then writes the next observation and the measurement of this step.
     fn step(
         &mut self,
-        action: usize,
+        action: &[f64],
         rng: &mut Generator,
         observation: &mut [f64],
         z: &mut [f64],

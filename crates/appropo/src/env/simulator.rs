@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Environment, Status, TabularMdp};
+use super::{Environment, Space, Status, TabularMdp};
 use crate::error::{Error, Result};
 use crate::measurement::Measures;
 use crate::random::{self, Generator};
@@ -26,28 +26,30 @@ impl Environment for Simulator {
         self.model.measures()
     }
 
-    fn observation_size(&self) -> usize {
-        1
+    fn observations(&self) -> Space {
+        Space::Discrete(self.model.states())
     }
 
-    fn actions(&self) -> usize {
-        self.model.actions()
+    fn actions(&self) -> Space {
+        Space::Discrete(self.model.actions())
     }
 
-    fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) {
+    fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) -> Result<()> {
         let start = self.model.start();
         self.state = start[random::choose(start.iter().map(|(_, p)| *p), 1.0, rng)].0;
         self.steps = 0;
         observation[0] = self.state as f64;
+        Ok(())
     }
 
     fn step(
         &mut self,
-        action: usize,
+        action: &[f64],
         rng: &mut Generator,
         observation: &mut [f64],
         z: &mut [f64],
     ) -> Result<Status> {
+        let action = action[0] as usize;
         if action >= self.model.actions() {
             return Err(Error::Index { what: "action", index: action, count: self.model.actions() });
         }

@@ -1,22 +1,35 @@
 use super::{Respond, Response};
 use crate::error::Result;
+use crate::measurement::Spread;
+use crate::policy::Mixed;
 use crate::vector;
 
 /// Remembers every answer (section 3.4). A new λ is first tried on the policies at hand; only if none of them
-/// has λ·ẑ ≤ offset is the oracle asked.
+/// has λ·ẑ ≤ offset + ε is the oracle asked, and then it goes on from the best of them.
 #[derive(Debug)]
 pub struct Cache<O: Respond> {
     oracle: O,
+    epsilon: f64,
     answers: Vec<Response<O::Policy>>,
-    /// The answer given last: giving it twice in a row would teach the player nothing.
-    last: Option<usize>,
+    /// The answer given last, and to which λ: giving it twice to the same would teach the player nothing.
+    last: Option<(usize, Vec<f64>)>,
     calls: usize,
 }
 
 impl<O: Respond> Cache<O> {
     /// An empty cache in front of `oracle`.
     pub fn new(oracle: O) -> Self {
-        Self { oracle, answers: Vec::new(), last: None, calls: 0 }
+        Self { oracle, epsilon: 0.0, answers: Vec::new(), last: None, calls: 0 }
+    }
+
+    /// The same cache, content with answers that miss by ε.
+    pub fn with_epsilon(self, epsilon: f64) -> Self {
+        Self { epsilon, ..self }
+    }
+
+    /// Adds an answer that was not asked for, such as that of a random policy.
+    pub fn add(&mut self, answer: Response<O::Policy>) {
+        self.answers.push(answer);
     }
 
     /// How often the oracle itself was asked.
@@ -25,24 +38,31 @@ impl<O: Respond> Cache<O> {
     }
 
     /// The oracle behind the cache.
+    pub fn oracle(&mut self) -> &mut O {
+        &mut self.oracle
+    }
+
+    /// The oracle behind the cache, which ends.
     pub fn into_oracle(self) -> O {
         self.oracle
     }
 }
 
-impl<O: Respond> Respond for Cache<O>
-where
-    O::Policy: Clone,
-{
+impl<O: Respond> Respond for Cache<O> {
     type Policy = O::Policy;
 
     fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<O::Policy>> {
         let payoff = |i: &usize| vector::dot(lam, &self.answers[*i].z_hat);
         let best = (0..self.answers.len()).min_by(|a, b| payoff(a).total_cmp(&payoff(b)));
-        let useful = best.filter(|i| vector::norm(lam) > 0.0 && payoff(i) <= offset && self.last != Some(*i));
-        self.last = useful;
+        let is_new = |i: &usize| self.last.as_ref().is_none_or(|(last, to)| last != i || to != lam);
+        let useful =
+            best.filter(|i| vector::norm(lam) > 0.0 && payoff(i) <= offset + self.epsilon && is_new(i));
+        self.last = useful.map(|i| (i, lam.to_vec()));
         if let Some(i) = useful {
             return Ok(Response { bound: None, ..self.answers[i].clone() });
+        }
+        if let Some(i) = best {
+            self.oracle.start_from(&self.answers[i].policy)?;
         }
         self.calls += 1;
         let answer = self.oracle.respond(lam, offset)?;
@@ -50,7 +70,19 @@ where
         Ok(answer)
     }
 
-    fn measurement_radius(&self) -> Result<f64> {
-        self.oracle.measurement_radius()
+    fn investigate(&mut self, policy: &Mixed<O::Policy>, weight: f64) -> Result<()> {
+        self.oracle.investigate(policy, weight)
+    }
+
+    fn measure_again(&mut self, policy: &Mixed<O::Policy>) -> Result<Option<(Vec<f64>, Spread)>> {
+        self.oracle.measure_again(policy)
+    }
+
+    fn start_from(&mut self, policy: &Mixed<O::Policy>) -> Result<()> {
+        self.oracle.start_from(policy)
+    }
+
+    fn samples(&self) -> u64 {
+        self.oracle.samples()
     }
 }

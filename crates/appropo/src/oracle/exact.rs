@@ -71,6 +71,14 @@ impl Exact {
         })
     }
 
+    /// A bound on ‖Z̄(π)‖ over all policies: the largest expected Σ γⁱ‖zᵢ‖, planned like a reward. It is far below
+    /// B/(1 − γ) where episodes end.
+    pub fn measurement_radius(&self) -> Result<f64> {
+        let lengths = self.model.step_norms();
+        let plan = self.plan(&lengths)?;
+        Ok(self.model.start().iter().map(|&(s, p)| p * plan.values[s]).sum())
+    }
+
     /// The long-term measurement of a mixed policy.
     pub fn measure(&self, mixture: &Mixed<TabularPolicy>) -> Result<Vec<f64>> {
         Ok(Occupancy::of_mixture(&self.model, &self.discounting, mixture)?.measure(&self.model))
@@ -126,13 +134,6 @@ impl Respond for Exact {
         // Where episodes can last beyond what numbers resolve, the answer stands without a bound.
         let value = least_payoff(&self.model, &self.discounting, &self.decisions, lam, &witness).ok();
         let bound = value.map(|value| Bound { value, witness: Arc::new(witness) });
-        Ok(Response { policy, z_hat, bound })
-    }
-
-    /// The largest expected Σ γⁱ‖zᵢ‖ of any policy, planned like a reward: far below B/(1 − γ) where episodes end.
-    fn measurement_radius(&self) -> Result<f64> {
-        let lengths = self.model.step_norms();
-        let plan = self.plan(&lengths)?;
-        Ok(self.model.start().iter().map(|&(s, p)| p * plan.values[s]).sum())
+        Ok(Response { policy: Mixed::one(policy), z_hat, spread: None, bound, gave_up: false })
     }
 }

@@ -2,24 +2,64 @@
 
 mod cache;
 mod exact;
-
-use std::sync::Arc;
+mod model;
+mod monte_carlo;
+mod positive;
 
 pub use cache::Cache;
 pub use exact::{Exact, Planner};
+pub use model::{Model, ModelOptions};
+pub use monte_carlo::MonteCarlo;
+pub use positive::{Positive, PositiveOptions};
 
 use crate::certificate::Bound;
 use crate::error::Result;
+use crate::measurement::Spread;
+use crate::policy::Mixed;
 
 /// An answer to λ: a policy, its measurements, and what is known of all others.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Response<P> {
-    /// π, a copy that nothing else changes.
-    pub policy: Arc<P>,
+    /// π, a copy that nothing else changes; the paper's footnote allows it to be a mixture.
+    pub policy: Mixed<P>,
     /// ẑ, its long-term measurement or an estimate.
     pub z_hat: Vec<f64>,
+    /// What stands behind ẑ; `None` where it is exact.
+    pub spread: Option<Spread>,
     /// A certified lower bound on λ·Z̄ over all policies, where the oracle can give one.
     pub bound: Option<Bound>,
+    /// Whether the oracle's budget ended before it found what was asked for: the problem is empirically infeasible.
+    pub gave_up: bool,
+}
+
+impl<P> Clone for Response<P> {
+    fn clone(&self) -> Self {
+        Self {
+            policy: self.policy.clone(),
+            z_hat: self.z_hat.clone(),
+            spread: self.spread.clone(),
+            bound: self.bound.clone(),
+            gave_up: self.gave_up,
+        }
+    }
+}
+
+/// A model of the world that answers as an oracle does, and that playing makes better.
+pub trait Imagine {
+    /// Who answers in the model as it is.
+    type Oracle: Respond;
+
+    /// The oracle of the model. What it proves, it proves of the model only.
+    fn imagined(&mut self) -> Result<&mut Self::Oracle>;
+
+    /// Plays a mixed policy once. Returns whether the budget allows for more.
+    fn practise(&mut self, mixture: &Mixed<<Self::Oracle as Respond>::Policy>) -> Result<bool>;
+
+    /// How much episodes differ in the world, and how many of them the model is worth for this mixed policy.
+    fn doubt(&mut self, mixture: &Mixed<<Self::Oracle as Respond>::Policy>) -> Result<Spread>;
+
+    /// Steps taken in the world so far.
+    fn samples(&self) -> u64;
 }
 
 /// The best-response and the positive-response oracle.
@@ -31,6 +71,23 @@ pub trait Respond {
     /// may stop at any policy with λ·ẑ ≤ `offset`.
     fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<Self::Policy>>;
 
-    /// A bound on ‖Z̄(π)‖ over all policies.
-    fn measurement_radius(&self) -> Result<f64>;
+    /// Plays to know an answer of this weight in the mixture better.
+    fn investigate(&mut self, _policy: &Mixed<Self::Policy>, _weight: f64) -> Result<()> {
+        Ok(())
+    }
+
+    /// ẑ of an earlier answer, where it is known better than it was.
+    fn measure_again(&mut self, _policy: &Mixed<Self::Policy>) -> Result<Option<(Vec<f64>, Spread)>> {
+        Ok(None)
+    }
+
+    /// Goes on from this policy, where the oracle learns.
+    fn start_from(&mut self, _policy: &Mixed<Self::Policy>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Steps taken in the world so far.
+    fn samples(&self) -> u64 {
+        0
+    }
 }

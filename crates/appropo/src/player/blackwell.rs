@@ -1,6 +1,7 @@
 use super::regret::{Regret, payoff};
 use super::{Decision, Player, check, separating};
 use crate::error::Result;
+use crate::measurement::Spread;
 use crate::set::{ConvexSet, SharedSet};
 
 /// Blackwell's player: λ points from the target set to the mean of all answers, λ ∝ z̄ − Γ(z̄).
@@ -24,11 +25,15 @@ impl Player for Blackwell {
         &self.decision
     }
 
-    fn observe(&mut self, z_hat: &[f64]) -> Result<()> {
+    fn observe(&mut self, z_hat: &[f64], _: Option<&Spread>) -> Result<()> {
         check(&self.set, z_hat)?;
         self.regret.add(payoff(&self.decision, z_hat), z_hat);
         self.decision = separating(&self.set, self.regret.mean())?;
         Ok(())
+    }
+
+    fn distance(&self) -> f64 {
+        self.set.distance(self.regret.mean())
     }
 
     fn z_bar(&self) -> &[f64] {

@@ -4,6 +4,7 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::{Decision, project};
 use crate::error::{Error, Result};
+use crate::measurement::Spread;
 use crate::root;
 use crate::set::ConvexSet;
 use crate::vector::{add_scaled, difference, distance, dot, norm, scale};
@@ -19,6 +20,8 @@ pub(crate) struct Hull {
 struct Vertex {
     index: usize,
     z: Vec<f64>,
+    /// What stands behind z; `None` where it is exact.
+    spread: Option<Spread>,
     weight: f64,
 }
 
@@ -31,14 +34,43 @@ impl Hull {
     }
 
     /// Adds an answer; the first one carries all the weight.
-    pub(crate) fn add(&mut self, index: usize, z: &[f64]) {
+    pub(crate) fn add(&mut self, index: usize, z: &[f64], spread: Option<Spread>) {
         let weight = if self.vertices.is_empty() {
             self.point.copy_from_slice(z);
             1.0
         } else {
             0.0
         };
-        self.vertices.push(Vertex { index, z: z.to_vec(), weight });
+        self.vertices.push(Vertex { index, z: z.to_vec(), spread, weight });
+    }
+
+    /// Whether any answer is an estimate.
+    pub(crate) fn is_uncertain(&self) -> bool {
+        self.vertices.iter().any(|v| v.spread.is_some())
+    }
+
+    /// Gives an answer a better estimate.
+    pub(crate) fn revise(&mut self, index: usize, z: Vec<f64>, spread: Spread) {
+        if let Some(vertex) = self.vertices.iter_mut().find(|v| v.index == index) {
+            vertex.z = z;
+            vertex.spread = Some(spread);
+        }
+        self.gather();
+    }
+
+    /// The standard errors of the point: what an episode differs from it, within a policy and between them, over the
+    /// square root of the number of episodes.
+    pub(crate) fn errors(&self) -> Vec<f64> {
+        let mut squares = vec![0.0; self.point.len()];
+        for vertex in &self.vertices {
+            let Some(spread) = &vertex.spread else { continue };
+            for (i, square) in squares.iter_mut().enumerate() {
+                let away = vertex.z[i] - self.point[i];
+                let deviation = spread.deviations[i];
+                *square += vertex.weight * (deviation * deviation + away * away) / spread.episodes;
+            }
+        }
+        squares.iter().map(|s| s.sqrt()).collect()
     }
 
     /// The point.
@@ -55,7 +87,9 @@ impl Hull {
     pub(crate) fn approach(&mut self, set: &dyn ConvexSet) -> Result<()> {
         let zero = vec![0.0; self.point.len()];
         self.minimize(&Smooth { set, linear: &zero, shift: &zero })?;
-        self.prune();
+        if !self.is_uncertain() {
+            self.prune();
+        }
         Ok(())
     }
 
@@ -341,7 +375,7 @@ mod tests {
     fn hull(points: &[Vec<f64>]) -> Hull {
         let mut hull = Hull::new(points[0].len());
         for (i, z) in points.iter().enumerate() {
-            hull.add(i, z);
+            hull.add(i, z, None);
         }
         hull
     }

@@ -6,12 +6,15 @@ pub(crate) mod master;
 mod ogd;
 mod regret;
 
+use std::sync::Arc;
+
 pub use blackwell::Blackwell;
 pub use fully_corrective::FullyCorrective;
 pub use ogd::{Ogd, OnlineGradient, Steps};
 
 use crate::error::{Error, Result};
-use crate::set::ConvexSet;
+use crate::measurement::Spread;
+use crate::set::{ConvexSet, Product, SharedSet};
 use crate::vector;
 
 /// λ with the half-space {z : lam·z ≤ offset} that contains the target set.
@@ -28,8 +31,21 @@ pub trait Player {
     /// λₜ and its half-space.
     fn decision(&self) -> &Decision;
 
-    /// Takes the answer ẑₜ and moves on to λₜ₊₁.
-    fn observe(&mut self, z_hat: &[f64]) -> Result<()>;
+    /// Takes the answer ẑₜ and moves on to λₜ₊₁. `spread` is what stands behind it, unless it is exact.
+    fn observe(&mut self, z_hat: &[f64], spread: Option<&Spread>) -> Result<()>;
+
+    /// The answers that are worth measuring again, with their weights; none where all are taken as they come.
+    fn doubts(&self) -> Vec<(usize, f64)> {
+        Vec::new()
+    }
+
+    /// Takes better estimates of earlier answers, given by their numbers.
+    fn revise(&mut self, _answers: Vec<(usize, Vec<f64>, Spread)>) -> Result<()> {
+        Ok(())
+    }
+
+    /// The distance of z̄ from what the player aims at: the set, or less of it where answers are uncertain.
+    fn distance(&self) -> f64;
 
     /// The mixture's measurement Σ wᵢẑᵢ so far.
     fn z_bar(&self) -> &[f64];
@@ -56,6 +72,28 @@ fn separating(set: &dyn ConvexSet, x: &[f64]) -> Result<Decision> {
     vector::scale(&mut lam, 1.0 / length);
     let offset = vector::dot(&lam, &nearest);
     Ok(Decision { lam, offset })
+}
+
+/// The set to aim at from `x`, where measurements may be off by `errors`: each block is tightened by them, or by as
+/// much of them as leaves it any points.
+pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &[f64]) -> SharedSet {
+    if errors.iter().all(|e| *e == 0.0) {
+        return Arc::clone(set);
+    }
+    if let Some(blocks) = set.blocks() {
+        let mut start = 0;
+        let aims = blocks.iter().map(|block| {
+            let range = start..start + block.dim();
+            start = range.end;
+            aim(block, &x[range.clone()], &errors[range])
+        });
+        return Arc::new(Product::new(aims.collect()));
+    }
+    let tightened = [1.0, 0.5, 0.25, 0.125].into_iter().find_map(|part| {
+        let errors: Vec<f64> = errors.iter().map(|e| part * e).collect();
+        set.tightened(x, &errors)
+    });
+    tightened.unwrap_or_else(|| Arc::clone(set))
 }
 
 /// Projects, and refuses what is not finite.

@@ -1,6 +1,9 @@
+use std::sync::Arc;
+
 use super::regret::{Regret, payoff};
 use super::{Decision, Player, project};
 use crate::error::{Result, in_range};
+use crate::measurement::Spread;
 use crate::set::{ConvexSet, Lambda, Lift, SharedSet};
 
 /// The step sizes ηₜ of online gradient descent.
@@ -69,6 +72,7 @@ impl<S: ConvexSet> OnlineGradient<S> {
 /// κ is appended once to ẑ and kept out of the scalar reward: a decision (λ, λ_κ) is the half-space
 /// λ·z ≤ −κλ_κ.
 pub struct Ogd {
+    set: SharedSet,
     learner: OnlineGradient<Lambda<Lift>>,
     decision: Decision,
     regret: Regret,
@@ -78,8 +82,9 @@ impl Ogd {
     /// A player for `set` with height `kappa`; momentum 0 is plain gradient descent.
     pub fn new(set: SharedSet, kappa: f64, steps: Steps, momentum: f64) -> Result<Self> {
         let regret = Regret::new(set.dim());
-        let learner = OnlineGradient::new(Lambda::new(Lift::new(set, kappa)?), steps, momentum)?;
-        let mut player = Self { decision: Decision { lam: Vec::new(), offset: 0.0 }, learner, regret };
+        let lifted = Lift::new(Arc::clone(&set), kappa)?;
+        let learner = OnlineGradient::new(Lambda::new(lifted), steps, momentum)?;
+        let mut player = Self { set, decision: Decision { lam: Vec::new(), offset: 0.0 }, learner, regret };
         player.decide();
         Ok(player)
     }
@@ -103,13 +108,17 @@ impl Player for Ogd {
         &self.decision
     }
 
-    fn observe(&mut self, z_hat: &[f64]) -> Result<()> {
+    fn observe(&mut self, z_hat: &[f64], _: Option<&Spread>) -> Result<()> {
         crate::error::dimension("measurement", z_hat.len(), self.regret.mean().len())?;
         crate::error::finite("measurement", z_hat)?;
         self.regret.add(payoff(&self.decision, z_hat), z_hat);
         self.learner.observe(&self.lifted(z_hat))?;
         self.decide();
         Ok(())
+    }
+
+    fn distance(&self) -> f64 {
+        self.set.distance(self.regret.mean())
     }
 
     fn z_bar(&self) -> &[f64] {

@@ -3,9 +3,15 @@ use std::sync::Arc;
 use crate::random::{self, Generator};
 
 /// A mixed policy μ: before an episode one policy is drawn, which then takes all its actions.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Mixed<P> {
     parts: Vec<(f64, Arc<P>)>,
+}
+
+impl<P> Clone for Mixed<P> {
+    fn clone(&self) -> Self {
+        Self { parts: self.parts.clone() }
+    }
 }
 
 impl<P> Mixed<P> {
@@ -28,6 +34,18 @@ impl<P> Mixed<P> {
             *weight /= total;
         }
         Self { parts: merged }
+    }
+
+    /// One policy alone.
+    pub fn one(policy: Arc<P>) -> Self {
+        Self { parts: vec![(1.0, policy)] }
+    }
+
+    /// A mixture of mixtures.
+    pub fn flatten(parts: impl IntoIterator<Item = (f64, Mixed<P>)>) -> Self {
+        Self::new(parts.into_iter().flat_map(|(weight, mixed)| {
+            mixed.parts.into_iter().map(move |(share, policy)| (weight * share, policy))
+        }))
     }
 
     /// The policies and their probabilities μ(π).

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::Policy;
+use super::{Memory, Policy};
 use crate::error::{Error, Result, in_range};
 use crate::random::{self, Generator};
 
@@ -82,14 +82,19 @@ fn stages(what: &str, entries: usize, per_stage: usize) -> Result<usize> {
 }
 
 impl Policy for TabularPolicy {
-    fn act(&self, observation: &[f64], step: usize, rng: &mut Generator) -> usize {
+    fn act(&self, observation: &[f64], step: usize, rng: &mut Generator, _: &mut Memory, action: &mut [f64]) {
         let row = step.min(self.stages - 1) * self.states + observation[0] as usize;
-        match &self.table {
+        let chosen = match &self.table {
             Table::Deterministic(table) => table[row] as usize,
             Table::Stochastic(table) => {
                 let weights = &table[row * self.actions..(row + 1) * self.actions];
                 random::choose(weights.iter().copied(), 1.0, rng)
             }
-        }
+        };
+        action[0] = chosen as f64;
+    }
+
+    fn table(&self) -> Option<TabularPolicy> {
+        Some(self.clone())
     }
 }

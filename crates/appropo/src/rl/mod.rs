@@ -1,16 +1,22 @@
-//! Scalar-reward reinforcement learning: planning in known worlds, and playing episodes.
+//! Scalar-reward reinforcement learning: planning in known worlds, and learning by playing.
 
+pub mod actor_critic;
 mod backward_induction;
 mod chain;
+mod learner;
 mod occupancy;
 mod policy_iteration;
+mod q_learning;
 mod rollout;
 mod value_iteration;
 
+pub use actor_critic::ActorCritic;
 pub use backward_induction::backward_induction;
+pub use learner::{Learner, Trail};
 pub use occupancy::Occupancy;
 pub use policy_iteration::policy_iteration;
-pub use rollout::play_episode;
+pub use q_learning::{Backup, QLearner, QOptions};
+pub use rollout::{Episode, play_episode};
 pub use value_iteration::value_iteration;
 
 use crate::env::TabularMdp;

@@ -78,11 +78,16 @@ impl Occupancy {
         Self { states: model.states(), actions: model.actions(), mass }
     }
 
+    /// ρ(s, a), over all steps.
+    pub fn mass(&self, state: usize, action: usize) -> f64 {
+        let table = self.states * self.actions;
+        let place = state * self.actions + action;
+        self.mass[place..].iter().step_by(table).sum()
+    }
+
     /// The long-term measurement Z̄ = Σ ρ(s, a) E[z | s, a].
     pub fn measure(&self, model: &TabularMdp) -> Vec<f64> {
-        let table = self.states * self.actions;
-        let stages = self.mass.len() / table;
-        model.measure(|s, a| (0..stages).map(|t| self.mass[t * table + s * self.actions + a]).sum())
+        model.measure(|s, a| self.mass(s, a))
     }
 
     /// The single policy π(a|s) = ρ(s, a)/ρ(s), which has this occupancy and so the same measurements.

@@ -1,29 +1,125 @@
 use crate::env::{Environment, Status};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::measurement::DiscountedSum;
-use crate::policy::Policy;
+use crate::policy::{Memory, Policy};
 use crate::random::Generator;
 
-/// Plays one episode and adds its measurements to `sum`, which is cleared first. Returns how it ended and its
-/// number of steps; a world that never ends is cut off after `limit` steps.
-pub fn play_episode(
-    environment: &mut dyn Environment,
-    policy: &dyn Policy,
+/// Larger measurements overflow when a network squares them.
+const LARGEST: f64 = 1e15;
+
+/// A world in the middle of an episode: what is seen, and what was measured since the start.
+///
+/// It refuses what no learner can use (numbers that are not finite, or too large), and cuts an episode off after
+/// `limit` steps.
+pub struct Episode {
+    world: Box<dyn Environment>,
     limit: usize,
-    rng: &mut Generator,
-    sum: &mut DiscountedSum,
-) -> Result<(Status, usize)> {
-    let mut observation = vec![0.0; environment.observation_size()];
-    let mut z = vec![0.0; environment.measures().dim()];
-    sum.clear();
-    environment.reset(rng, &mut observation);
-    for step in 0..limit {
-        let action = policy.act(&observation, step, rng);
-        let status = environment.step(action, rng, &mut observation, &mut z)?;
-        sum.add(&z);
-        if status != Status::Running {
-            return Ok((status, step + 1));
+    observation: Vec<f64>,
+    z: Vec<f64>,
+    sum: DiscountedSum,
+    steps: usize,
+    status: Status,
+}
+
+impl Episode {
+    /// Episodes of `world`, none of them begun.
+    pub fn new(world: Box<dyn Environment>, gamma: f64, limit: usize) -> Self {
+        let (dim, entries) = (world.measures().dim(), world.observations().entries());
+        Self {
+            world,
+            limit,
+            observation: vec![0.0; entries],
+            z: vec![0.0; dim],
+            sum: DiscountedSum::new(dim, gamma),
+            steps: 0,
+            status: Status::Ended,
         }
     }
-    Ok((Status::CutOff, limit))
+
+    /// The world.
+    pub fn world(&self) -> &dyn Environment {
+        self.world.as_ref()
+    }
+
+    /// Steps after which an episode is cut off.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// What is seen now.
+    pub fn observation(&self) -> &[f64] {
+        &self.observation
+    }
+
+    /// What the last step measured.
+    pub fn z(&self) -> &[f64] {
+        &self.z
+    }
+
+    /// Σ γⁱ zᵢ since the start.
+    pub fn sum(&self) -> &[f64] {
+        self.sum.sum()
+    }
+
+    /// Steps since the start.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// What the last step led to.
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Starts anew.
+    pub fn start(&mut self, rng: &mut Generator) -> Result<()> {
+        self.world.reset(rng, &mut self.observation)?;
+        self.sum.clear();
+        self.steps = 0;
+        self.status = Status::Running;
+        self.check("observation", &self.observation)
+    }
+
+    /// Starts anew unless an episode is under way.
+    pub fn start_if_over(&mut self, rng: &mut Generator) -> Result<()> {
+        if self.status == Status::Running { Ok(()) } else { self.start(rng) }
+    }
+
+    /// Takes a step.
+    pub fn step(&mut self, action: &[f64], rng: &mut Generator) -> Result<Status> {
+        let status = self.world.step(action, rng, &mut self.observation, &mut self.z)?;
+        self.steps += 1;
+        self.check("observation", &self.observation)?;
+        self.check("measurement", &self.z)?;
+        self.sum.add(&self.z);
+        self.status = match status {
+            Status::Running if self.steps >= self.limit => Status::CutOff,
+            status => status,
+        };
+        Ok(self.status)
+    }
+
+    fn check(&self, what: &'static str, values: &[f64]) -> Result<()> {
+        // Written so that NaN is found.
+        match values.iter().position(|v| !(v.abs() <= LARGEST)) {
+            None => Ok(()),
+            Some(entry) => Err(Error::World { what, entry, value: values[entry], step: self.steps }),
+        }
+    }
+}
+
+/// Plays one episode from start to end.
+pub fn play_episode(
+    episode: &mut Episode,
+    policy: &dyn Policy,
+    memory: &mut Memory,
+    action: &mut [f64],
+    rng: &mut Generator,
+) -> Result<()> {
+    episode.start(rng)?;
+    while episode.status == Status::Running {
+        policy.act(&episode.observation, episode.steps, rng, memory, action);
+        episode.step(action, rng)?;
+    }
+    Ok(())
 }

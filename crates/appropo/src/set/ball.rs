@@ -1,4 +1,6 @@
-use super::{Cone, Conic, ConvexSet, Derivative};
+use std::sync::Arc;
+
+use super::{Cone, Conic, ConvexSet, Derivative, SharedSet};
 use crate::error::{Result, finite, in_range};
 use crate::vector;
 
@@ -58,6 +60,10 @@ impl ConvexSet for Ball {
 
     fn radius(&self) -> Option<f64> {
         Some(vector::norm(&self.center) + self.radius)
+    }
+
+    fn tightened(&self, _: &[f64], errors: &[f64]) -> Option<SharedSet> {
+        Some(Arc::new(Self::new(self.center.clone(), self.radius - vector::norm(errors)).ok()?))
     }
 
     fn conic(&self) -> Option<Conic> {

@@ -1,4 +1,6 @@
-use super::{Cone, Conic, ConvexSet, Derivative};
+use std::sync::Arc;
+
+use super::{Cone, Conic, ConvexSet, Derivative, SharedSet};
 use crate::error::{Error, Result, dimension, in_range};
 
 /// {x : lower ≤ x ≤ upper}, entry by entry; bounds may be infinite.
@@ -94,6 +96,12 @@ impl ConvexSet for Bounds {
     fn radius(&self) -> Option<f64> {
         let square: f64 = self.lower.iter().zip(&self.upper).map(|(l, u)| l.abs().max(u.abs()).powi(2)).sum();
         square.is_finite().then(|| square.sqrt())
+    }
+
+    fn tightened(&self, _: &[f64], errors: &[f64]) -> Option<SharedSet> {
+        let lower = self.lower.iter().zip(errors).map(|(l, e)| l + e).collect();
+        let upper = self.upper.iter().zip(errors).map(|(u, e)| u - e).collect();
+        Some(Arc::new(Self::new(lower, upper).ok()?))
     }
 
     fn conic(&self) -> Option<Conic> {

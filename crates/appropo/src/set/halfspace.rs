@@ -1,4 +1,6 @@
-use super::{Cone, Conic, ConvexSet, Derivative};
+use std::sync::Arc;
+
+use super::{Cone, Conic, ConvexSet, Derivative, SharedSet};
 use crate::error::{Error, Result, finite, moderate};
 use crate::vector;
 
@@ -81,6 +83,11 @@ impl ConvexSet for Slab {
         })
     }
 
+    fn tightened(&self, _: &[f64], errors: &[f64]) -> Option<SharedSet> {
+        let reach: f64 = self.normal.iter().zip(errors).map(|(n, e)| n.abs() * e).sum();
+        Some(Arc::new(Self::new(self.normal.clone(), self.lower + reach, self.upper - reach).ok()?))
+    }
+
     fn conic(&self) -> Option<Conic> {
         let mut form = Conic::free(self.dim());
         for (sign, bound) in [(1.0, self.upper), (-1.0, -self.lower)] {
@@ -105,6 +112,10 @@ impl ConvexSet for HalfSpace {
     }
     fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
         self.0.derivative(x)
+    }
+
+    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+        self.0.tightened(at, errors)
     }
 
     fn conic(&self) -> Option<Conic> {

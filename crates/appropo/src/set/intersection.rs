@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::{Conic, ConvexSet, Derivative, SharedSet, conic};
 use crate::error::{Error, Result, dimension};
 use crate::vector;
@@ -148,6 +150,11 @@ impl ConvexSet for Intersection {
 
     fn is_solved(&self) -> bool {
         !self.has_fast_parts()
+    }
+
+    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+        let parts = self.parts.iter().map(|part| part.tightened(at, errors)).collect::<Option<Vec<_>>>()?;
+        Some(Arc::new(Self::new(parts).ok()?))
     }
 
     fn conic(&self) -> Option<Conic> {

@@ -1,4 +1,6 @@
-use super::{Cone, Conic, ConvexSet, simplex};
+use std::sync::Arc;
+
+use super::{Cone, Conic, ConvexSet, SharedSet, simplex};
 use crate::error::{Result, finite, in_range};
 use crate::vector;
 
@@ -47,6 +49,10 @@ impl ConvexSet for L1Ball {
         let square = vector::dot(&self.center, &self.center);
         let farthest = self.center.iter().map(|c| c.abs()).fold(0.0, f64::max);
         Some((square + 2.0 * self.radius * farthest + self.radius * self.radius).sqrt())
+    }
+
+    fn tightened(&self, _: &[f64], errors: &[f64]) -> Option<SharedSet> {
+        Some(Arc::new(Self::new(self.center.clone(), self.radius - errors.iter().sum::<f64>()).ok()?))
     }
 
     fn conic(&self) -> Option<Conic> {

@@ -1,4 +1,5 @@
 use std::cell::Cell;
+use std::sync::Arc;
 
 use super::{Cone, Conic, ConvexSet, Derivative, SharedSet, conic};
 use crate::error::{Result, in_range};
@@ -152,6 +153,19 @@ impl ConvexSet for Lift {
 
     fn is_solved(&self) -> bool {
         self.form.is_some()
+    }
+
+    /// Moving (v, s) by (e, f) moves the share v/s by at most (eᵢ + |vᵢ/s| f)/(s − f) in each entry.
+    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+        let (s, v) = at.split_last()?;
+        let (f, e) = errors.split_last()?;
+        if !(s > f) {
+            return None;
+        }
+        let share: Vec<f64> = v.iter().map(|v| self.kappa * v / s).collect();
+        let moved: Vec<f64> =
+            share.iter().zip(e).map(|(share, e)| (self.kappa * e + share.abs() * f) / (s - f)).collect();
+        Some(Arc::new(Self::at_height(self.set.tightened(&share, &moved)?, self.kappa)))
     }
 
     fn conic(&self) -> Option<Conic> {

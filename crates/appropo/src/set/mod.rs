@@ -94,6 +94,17 @@ pub trait ConvexSet: Send + Sync {
         false
     }
 
+    /// A smaller set: near `at`, a point of it moved by at most `errors` in each entry still lies in this set.
+    /// `None` where no such set is known or none has points.
+    fn tightened(&self, _at: &[f64], _errors: &[f64]) -> Option<SharedSet> {
+        None
+    }
+
+    /// The sets of consecutive blocks, where this is a product of them.
+    fn blocks(&self) -> Option<&[SharedSet]> {
+        None
+    }
+
     /// The Euclidean distance ‖x − Γ(x)‖.
     fn distance(&self, x: &[f64]) -> f64 {
         let mut nearest = vec![0.0; x.len()];
@@ -163,5 +174,11 @@ impl<S: ConvexSet + ?Sized> ConvexSet for Arc<S> {
     }
     fn is_solved(&self) -> bool {
         (**self).is_solved()
+    }
+    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+        (**self).tightened(at, errors)
+    }
+    fn blocks(&self) -> Option<&[SharedSet]> {
+        (**self).blocks()
     }
 }

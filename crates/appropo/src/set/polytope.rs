@@ -1,4 +1,6 @@
-use super::{AffineSubspace, Cone, Conic, ConvexSet, Derivative};
+use std::sync::Arc;
+
+use super::{AffineSubspace, Cone, Conic, ConvexSet, Derivative, SharedSet};
 use crate::error::{Error, Result, dimension, finite};
 use crate::vector;
 
@@ -106,6 +108,12 @@ impl ConvexSet for Polytope {
             Some(face) => face.project_recession(d, out),
             None => out.copy_from_slice(d),
         })
+    }
+
+    fn tightened(&self, _: &[f64], errors: &[f64]) -> Option<SharedSet> {
+        let reach = |row: &Vec<f64>| row.iter().zip(errors).map(|(a, e)| a.abs() * e).sum::<f64>();
+        let offsets = self.rows.iter().zip(&self.offsets).map(|(row, b)| b - reach(row)).collect();
+        Some(Arc::new(Self::new(self.dim, self.rows.clone(), offsets).ok()?))
     }
 
     fn conic(&self) -> Option<Conic> {

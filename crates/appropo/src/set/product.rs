@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::{Conic, ConvexSet, Derivative, SharedSet};
 
 /// C₁ × C₂ × …: consecutive blocks of the vector, each in its own set.
@@ -64,6 +66,21 @@ impl ConvexSet for Product {
 
     fn is_solved(&self) -> bool {
         self.blocks.iter().any(|b| b.is_solved())
+    }
+
+    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+        let mut start = 0;
+        let mut blocks = Vec::with_capacity(self.blocks.len());
+        for block in &self.blocks {
+            let range = start..start + block.dim();
+            blocks.push(block.tightened(&at[range.clone()], &errors[range.clone()])?);
+            start = range.end;
+        }
+        Some(Arc::new(Self { blocks }))
+    }
+
+    fn blocks(&self) -> Option<&[SharedSet]> {
+        Some(&self.blocks)
     }
 
     fn conic(&self) -> Option<Conic> {

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::{Cone, Conic, ConvexSet, Derivative, SharedSet};
 use crate::error::{Error, Result, dimension, finite, in_range};
 use crate::vector;
@@ -113,6 +115,16 @@ impl ConvexSet for Similarity {
 
     fn is_solved(&self) -> bool {
         self.set.is_solved()
+    }
+
+    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+        // Turned axes would need errors for every direction.
+        if self.columns.is_some() {
+            return None;
+        }
+        let inner: Vec<f64> = at.iter().zip(&self.shift).map(|(x, s)| (x - s) / self.factor).collect();
+        let errors: Vec<f64> = errors.iter().map(|e| e / self.factor.abs()).collect();
+        Some(Arc::new(Self { set: self.set.tightened(&inner, &errors)?, ..self.clone() }))
     }
 
     fn conic(&self) -> Option<Conic> {

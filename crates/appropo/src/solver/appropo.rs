@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use super::{Observer, Round};
 use crate::certificate::{Certificate, Evidence};
 use crate::error::{Result, in_range};
@@ -75,7 +73,7 @@ pub fn appropo<O: Respond>(
     player: &mut dyn Player,
     oracle: &mut O,
     options: &Options,
-    observer: &mut dyn Observer,
+    observer: &mut dyn Observer<O::Policy>,
 ) -> Result<Solution<O::Policy>> {
     let mut record = Record::default();
     let distance = play(set, player, oracle, options, observer, &mut record)?;
@@ -88,7 +86,7 @@ pub(super) fn play<O: Respond>(
     player: &mut dyn Player,
     oracle: &mut O,
     options: &Options,
-    observer: &mut dyn Observer,
+    observer: &mut dyn Observer<O::Policy>,
     record: &mut Record<O::Policy>,
 ) -> Result<f64> {
     options.check()?;
@@ -96,8 +94,9 @@ pub(super) fn play<O: Respond>(
     for round in 1..=options.rounds {
         let decision = player.decision().clone(); // λₜ
         let response = oracle.respond(&decision.lam, decision.offset)?; // πₜ for reward −λₜ·z, with ẑₜ
-        player.observe(&response.z_hat)?; // λₜ₊₁
+        player.observe(&response.z_hat, response.spread.as_ref())?; // λₜ₊₁
         record.add(&decision, &response, player);
+        record.make_sure(set, player, oracle, options)?;
         distance = set.distance(player.z_bar());
         let lower_bound = record.evidence.lower_bound();
         let now = Round {
@@ -107,19 +106,28 @@ pub(super) fn play<O: Respond>(
             z_bar: player.z_bar(),
             distance,
             lower_bound,
+            samples: oracle.samples(),
+            mixture: &|| record.mixture(player.weights()),
         };
         let loss = decision.offset - vector::dot(&decision.lam, &response.z_hat); // ℓₜ(λₜ)
         let refuted = options.goal == Goal::Feasibility && loss < -options.epsilon;
-        if observer.round(&now).is_break() || refuted || options.reached(distance, lower_bound) {
+        if observer.round(&now).is_break()
+            || refuted
+            || response.gave_up
+            || options.reached(player.distance(), lower_bound)
+        {
             break;
         }
     }
     Ok(distance)
 }
 
+/// How often a mixture is looked at again before another answer is asked for.
+const SURER: usize = 20;
+
 /// The answers so far: policies by number, and what they prove.
 pub(super) struct Record<P> {
-    policies: Vec<(usize, Arc<P>)>,
+    policies: Vec<(usize, Mixed<P>)>,
     pub(super) evidence: Evidence,
     pub(super) rounds: usize,
     /// Policies to hold before those without weight are let go.
@@ -146,16 +154,50 @@ impl<P> Record<P> {
 
     /// Takes the policy alone.
     pub(super) fn keep(&mut self, response: &Response<P>) {
-        self.policies.push((self.rounds, Arc::clone(&response.policy)));
+        self.policies.push((self.rounds, response.policy.clone()));
         self.rounds += 1;
     }
 
     /// The mixture with these weights.
     pub(super) fn mixture(&self, weights: impl IntoIterator<Item = (usize, f64)>) -> Mixed<P> {
-        Mixed::new(weights.into_iter().filter_map(|(index, weight)| {
-            let place = self.policies.binary_search_by_key(&index, |(i, _)| *i).ok()?;
-            Some((weight, Arc::clone(&self.policies[place].1)))
-        }))
+        Mixed::flatten(
+            weights.into_iter().filter_map(|(index, weight)| Some((weight, self.policy(index)?.clone()))),
+        )
+    }
+
+    fn policy(&self, index: usize) -> Option<&Mixed<P>> {
+        let place = self.policies.binary_search_by_key(&index, |(i, _)| *i).ok()?;
+        Some(&self.policies[place].1)
+    }
+
+    /// Where answers are estimates: while the mixture lies in the set, but not as surely as the player wants, its
+    /// policies are played and measured again.
+    fn make_sure<O: Respond<Policy = P>>(
+        &self,
+        set: &SharedSet,
+        player: &mut dyn Player,
+        oracle: &mut O,
+        options: &Options,
+    ) -> Result<()> {
+        for _ in 0..SURER {
+            let is_inside = set.contains(player.z_bar(), options.tolerance);
+            let is_sure = player.distance() <= options.tolerance;
+            let mut better = Vec::new();
+            for (index, weight) in player.doubts() {
+                let Some(policy) = self.policy(index) else { continue };
+                if is_inside && !is_sure {
+                    oracle.investigate(policy, weight)?;
+                }
+                if let Some((z_hat, spread)) = oracle.measure_again(policy)? {
+                    better.push((index, z_hat, spread));
+                }
+            }
+            if better.is_empty() {
+                break;
+            }
+            player.revise(better)?;
+        }
+        Ok(())
     }
 
     fn solution(self, player: &dyn Player, distance: f64, tolerance: f64) -> Solution<P> {

@@ -96,7 +96,7 @@ pub fn maximize<O: Respond>(
     set: &SharedSet,
     oracle: &mut O,
     options: &Options,
-    observer: &mut dyn Observer,
+    observer: &mut dyn Observer<O::Policy>,
 ) -> Result<Maximum<O::Policy>> {
     let dim = set.dim() + 1;
     let set = with_free_objective(set)?;
@@ -107,7 +107,7 @@ pub fn maximize<O: Respond>(
     let response = oracle.respond(&alone.lam, f64::NEG_INFINITY)?;
     let mut top = Top::default();
     top.lower(&alone.lam, 0.0, response.bound.as_ref());
-    player.observe(&response.z_hat)?;
+    player.observe(&response.z_hat, response.spread.as_ref())?;
     record.add(&alone, &response, &player);
     let mut distance = set.distance(player.z_bar());
     if distance > options.tolerance {
@@ -137,6 +137,8 @@ pub fn maximize<O: Respond>(
             z_bar: hull.point(),
             distance: set.distance(hull.point()),
             lower_bound: 0.0,
+            samples: oracle.samples(),
+            mixture: &|| record.mixture(hull.weights()),
         };
         let stop =
             observer.round(&now).is_break() || (feasible && top.upper_bound - value <= options.tolerance);
@@ -144,7 +146,7 @@ pub fn maximize<O: Respond>(
             record.rounds += 1;
             break;
         }
-        hull.add(record.rounds, &response.z_hat);
+        hull.add(record.rounds, &response.z_hat, response.spread.clone());
         record.keep(&response);
     }
     let z_bar = hull.point().to_vec();
@@ -166,11 +168,8 @@ pub fn binary_search<O: Respond>(
     set: &SharedSet,
     oracle: &mut Cache<O>,
     options: &Options,
-    observer: &mut dyn Observer,
-) -> Result<Maximum<O::Policy>>
-where
-    O::Policy: Clone,
-{
+    observer: &mut dyn Observer<O::Policy>,
+) -> Result<Maximum<O::Policy>> {
     let dim = set.dim() + 1;
     let alone = objective_alone(dim);
     let first = oracle.respond(&alone.lam, f64::NEG_INFINITY)?;

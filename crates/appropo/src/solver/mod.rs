@@ -2,9 +2,11 @@
 
 mod appropo;
 pub mod game;
+mod imagined;
 mod maximize;
 mod observer;
 
 pub use appropo::{Goal, Options, Solution, appropo};
+pub use imagined::{Assurance, appropo_imagined};
 pub use maximize::{Maximum, binary_search, maximize, with_free_objective};
 pub use observer::{Observer, Round};

@@ -1,8 +1,10 @@
 use std::ops::ControlFlow;
 
+use crate::policy::Mixed;
+
 /// What a round left behind.
-#[derive(Debug, Clone, Copy)]
-pub struct Round<'a> {
+#[derive(Clone, Copy)]
+pub struct Round<'a, P> {
     /// t, counted from 1.
     pub round: usize,
     /// λₜ.
@@ -15,23 +17,27 @@ pub struct Round<'a> {
     pub distance: f64,
     /// No policy comes closer to the set than this.
     pub lower_bound: f64,
+    /// Steps taken in the world so far.
+    pub samples: u64,
+    /// The mixture as it is now.
+    pub mixture: &'a dyn Fn() -> Mixed<P>,
 }
 
 /// Watches a solver: logs, progress bars and checkpoints live here.
-pub trait Observer {
+pub trait Observer<P> {
     /// Called after every round; breaking stops the solver, which returns what it has.
-    fn round(&mut self, round: &Round) -> ControlFlow<()>;
+    fn round(&mut self, round: &Round<P>) -> ControlFlow<()>;
 }
 
 /// Watches nothing.
-impl Observer for () {
-    fn round(&mut self, _: &Round) -> ControlFlow<()> {
+impl<P> Observer<P> for () {
+    fn round(&mut self, _: &Round<P>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
 
-impl<F: FnMut(&Round) -> ControlFlow<()>> Observer for F {
-    fn round(&mut self, round: &Round) -> ControlFlow<()> {
+impl<P, F: FnMut(&Round<P>) -> ControlFlow<()>> Observer<P> for F {
+    fn round(&mut self, round: &Round<P>) -> ControlFlow<()> {
         self(round)
     }
 }

@@ -1,0 +1,268 @@
+use std::collections::HashMap;
+
+use super::{Exact, Imagine, Planner, Respond, Response};
+use crate::env::{Environment, Status, TabularMdp};
+use crate::error::{Error, Result, in_range};
+use crate::measurement::{Discounting, Estimate, Spread};
+use crate::policy::{Memory, Mixed, Policy, TabularPolicy};
+use crate::random::{self, Generator};
+use crate::rl::{self, Episode, Occupancy, Plan};
+
+/// The settings of the model-based oracle.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelOptions {
+    /// m, how often an action must have been tried in a state before its outcomes are trusted.
+    pub trials: usize,
+    /// Steps after which no more are taken.
+    pub budget: u64,
+}
+
+impl Default for ModelOptions {
+    /// 1 trial, a million steps.
+    fn default() -> Self {
+        Self { trials: 1, budget: 1_000_000 }
+    }
+}
+
+/// Best responses planned in a model that is learnt from every step of every policy.
+///
+/// It begins with a survey: plans lead to actions tried fewer than m times, made anew as soon as one has been tried,
+/// until none is likely to be met. While answering, such an action is not available. Samples do not grow with the number
+/// of calls: one model serves every λ, and only [`practise`](Imagine::practise) plays more.
+pub struct Model {
+    episode: Episode,
+    discounting: Discounting,
+    options: ModelOptions,
+    states: usize,
+    actions: usize,
+    /// For every state and action, how often each (next state, outcome) followed.
+    seen: Vec<Vec<(u32, u32, u32)>>,
+    tried: Vec<u32>,
+    outcomes: Vec<Vec<(usize, f64)>>,
+    known: HashMap<Vec<(usize, u64)>, u32>,
+    starts: Vec<(usize, u32)>,
+    samples: u64,
+    /// The measurements of all episodes so far.
+    played: Estimate,
+    /// The oracle of the model as it is; `None` once a step has been taken.
+    exact: Option<Exact>,
+    rng: Generator,
+}
+
+/// How likely a plan must be to meet something new for it to be worth playing on.
+const REACH: f64 = 0.02;
+
+/// In a model that was learnt some policies may never end, where in the world they do.
+const ALMOST_ONE: f64 = 0.9999;
+
+impl Model {
+    /// An oracle for a world of countable observations and actions. Episodes are cut off after `limit` steps.
+    pub fn new(
+        world: Box<dyn Environment>,
+        discounting: Discounting,
+        limit: usize,
+        options: ModelOptions,
+        mut rng: Generator,
+    ) -> Result<Self> {
+        let (Some(states), Some(actions)) = (world.observations().count(), world.actions().count()) else {
+            return Err(Error::Unsuitable {
+                learner: "the model-based oracle",
+                needs: "observations and actions that can be counted",
+                instead: "\"ppo\" or \"a2c\"",
+            });
+        };
+        in_range("trials", options.trials as f64, options.trials > 0, "1 or more")?;
+        let dim = world.measures().dim();
+        let endless = discounting.gamma() == 1.0 && discounting.horizon().is_none();
+        Ok(Self {
+            episode: Episode::new(world, discounting.gamma(), limit),
+            discounting: if endless { Discounting::new(ALMOST_ONE, None)? } else { discounting },
+            options,
+            states,
+            actions,
+            seen: vec![Vec::new(); states * actions],
+            tried: vec![0; states * actions],
+            outcomes: Vec::new(),
+            known: HashMap::new(),
+            starts: Vec::new(),
+            samples: 0,
+            played: Estimate::new(dim),
+            exact: None,
+            rng: random::split(&mut rng),
+        })
+    }
+
+    /// Tries everything m times that is not too hard to get to.
+    fn survey(&mut self) -> Result<()> {
+        loop {
+            self.start()?;
+            let before = self.samples;
+            let mut plan = self.curiosity()?;
+            while self.goes_on() && plan.values[self.place(&plan)] > REACH {
+                if self.step(plan.actions[self.place(&plan)] as usize)? {
+                    plan = self.curiosity()?;
+                }
+            }
+            if self.samples == before || self.samples >= self.options.budget {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The plan that soonest gets to anything that is not trusted, a free exit.
+    fn curiosity(&self) -> Result<Plan> {
+        let model = self.estimated(true)?;
+        let new = (0..self.tried.len()).map(|pair| if self.is_trusted(pair) { 0.0 } else { 1.0 });
+        // The end state takes no actions, but has a place in the table.
+        let rewards: Vec<f64> = new.chain(vec![0.0; self.actions]).collect();
+        let (gamma, decisions) = (self.discounting.gamma(), rl::decision_states(&model));
+        match self.discounting.horizon() {
+            Some(horizon) => Ok(rl::backward_induction(&model, gamma, horizon, &decisions, &rewards)),
+            None => rl::policy_iteration(&model, gamma, &decisions, &rewards, 0.0),
+        }
+    }
+
+    /// Where a plan holds what it says about this moment.
+    fn place(&self, plan: &Plan) -> usize {
+        let stages = plan.actions.len() / (self.states + 1);
+        self.episode.steps().min(stages - 1) * (self.states + 1) + self.episode.observation()[0] as usize
+    }
+
+    fn start(&mut self) -> Result<()> {
+        if self.episode.steps() > 0 {
+            self.played.add(self.episode.sum());
+        }
+        self.episode.start(&mut self.rng)?;
+        let start = self.episode.observation()[0] as usize;
+        match self.starts.iter_mut().find(|(state, _)| *state == start) {
+            Some((_, count)) => *count += 1,
+            None => self.starts.push((start, 1)),
+        }
+        self.exact = None;
+        Ok(())
+    }
+
+    fn goes_on(&self) -> bool {
+        self.episode.status() == Status::Running && self.samples < self.options.budget
+    }
+
+    /// Takes a step and remembers it. Returns whether the action was not trusted before.
+    fn step(&mut self, action: usize) -> Result<bool> {
+        let pair = self.episode.observation()[0] as usize * self.actions + action;
+        let status = self.episode.step(&[action as f64], &mut self.rng)?;
+        self.samples += 1;
+        let was_trusted = self.is_trusted(pair);
+        self.record(pair, if status == Status::Ended { None } else { Some(self.episode.observation()[0]) });
+        Ok(!was_trusted)
+    }
+
+    fn record(&mut self, pair: usize, next: Option<f64>) {
+        let z: Vec<(usize, f64)> =
+            self.episode.z().iter().copied().enumerate().filter(|(_, v)| *v != 0.0).collect();
+        let key = z.iter().map(|&(i, v)| (i, v.to_bits())).collect();
+        let outcome = *self.known.entry(key).or_insert_with(|| {
+            self.outcomes.push(z);
+            self.outcomes.len() as u32 - 1
+        });
+        let next = next.map_or(self.states, |state| state as usize) as u32;
+        match self.seen[pair].iter_mut().find(|(n, o, _)| (*n, *o) == (next, outcome)) {
+            Some((_, _, count)) => *count += 1,
+            None => self.seen[pair].push((next, outcome, 1)),
+        }
+        self.tried[pair] += 1;
+    }
+
+    fn is_trusted(&self, pair: usize) -> bool {
+        self.tried[pair] as usize >= self.options.trials
+    }
+
+    /// What was seen as a model. An action that is not trusted ends the episode while exploring; otherwise it is the same
+    /// as the one tried most often there, and ends the episode only where none was tried.
+    fn estimated(&self, exploring: bool) -> Result<TabularMdp> {
+        let end = self.states;
+        let mut model = TabularMdp::builder(end + 1, self.actions, self.episode.world().measures().clone());
+        model.terminal(end);
+        let total: u32 = self.starts.iter().map(|(_, count)| count).sum();
+        for &(state, count) in &self.starts {
+            model.start(state, f64::from(count) / f64::from(total));
+        }
+        for state in 0..self.states {
+            let pairs = state * self.actions..(state + 1) * self.actions;
+            let usual = pairs.clone().max_by_key(|pair| (self.tried[*pair], usize::MAX - pair));
+            for pair in pairs {
+                let place = (state, pair % self.actions);
+                let shown = match usual {
+                    Some(usual) if !exploring && !self.is_trusted(pair) => usual,
+                    _ => pair,
+                };
+                if self.tried[shown] == 0 || (exploring && !self.is_trusted(pair)) {
+                    model.transition(place, 1.0, end, &[]);
+                    continue;
+                }
+                for &(next, outcome, count) in &self.seen[shown] {
+                    let share = f64::from(count) / f64::from(self.tried[shown]);
+                    model.transition(place, share, next as usize, &self.outcomes[outcome as usize]);
+                }
+            }
+        }
+        model.build()
+    }
+}
+
+impl Imagine for Model {
+    type Oracle = Exact;
+
+    fn imagined(&mut self) -> Result<&mut Exact> {
+        if self.starts.is_empty() {
+            self.survey()?;
+        }
+        let exact = match self.exact.take() {
+            Some(exact) => exact,
+            None => Exact::new(self.estimated(false)?, self.discounting, Planner::PolicyIteration)?,
+        };
+        Ok(self.exact.insert(exact))
+    }
+
+    fn practise(&mut self, mixture: &Mixed<TabularPolicy>) -> Result<bool> {
+        self.start()?;
+        let (mut memory, mut action) = (Memory::default(), [0.0]);
+        if let Some(policy) = mixture.draw(&mut self.rng) {
+            while self.goes_on() {
+                let (observation, step) = (self.episode.observation(), self.episode.steps());
+                policy.act(observation, step, &mut self.rng, &mut memory, &mut action);
+                self.step(action[0] as usize)?;
+            }
+        }
+        Ok(self.samples < self.options.budget)
+    }
+
+    fn doubt(&mut self, mixture: &Mixed<TabularPolicy>) -> Result<Spread> {
+        let model = self.estimated(false)?;
+        let occupancy = Occupancy::of_mixture(&model, &self.discounting, mixture)?;
+        let (mut steps, mut doubts) = (0.0, 0.0);
+        for pair in 0..self.tried.len() {
+            let mass = occupancy.mass(pair / self.actions, pair % self.actions);
+            steps += mass;
+            doubts += mass / f64::from(self.tried[pair].max(1));
+        }
+        let deviations = self.played.with_spread().1.deviations;
+        Ok(Spread { deviations, episodes: steps / doubts.max(f64::MIN_POSITIVE) })
+    }
+
+    fn samples(&self) -> u64 {
+        self.samples
+    }
+}
+
+impl Respond for Model {
+    type Policy = TabularPolicy;
+
+    fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<TabularPolicy>> {
+        // What no policy can do in the model, one may well do in the world.
+        Ok(Response { bound: None, ..self.imagined()?.respond(lam, offset)? })
+    }
+
+    fn samples(&self) -> u64 {
+        self.samples
+    }
+}

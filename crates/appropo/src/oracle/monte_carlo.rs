@@ -1,0 +1,53 @@
+use crate::error::{Result, in_range};
+use crate::measurement::Estimate;
+use crate::policy::{Memory, Mixed, Policy};
+use crate::random::{self, Generator};
+use crate::rl::{Episode, play_episode};
+
+/// Estimates measurements by playing: the paper's estimation oracle.
+pub struct MonteCarlo {
+    episode: Episode,
+    memory: Memory,
+    action: Vec<f64>,
+    samples: u64,
+    rng: Generator,
+}
+
+impl MonteCarlo {
+    /// An estimator that plays in `episode`.
+    pub fn new(episode: Episode, rng: &mut Generator) -> Self {
+        let action = vec![0.0; episode.world().actions().entries()];
+        Self { episode, memory: Memory::default(), action, samples: 0, rng: random::split(rng) }
+    }
+
+    /// Adds this many episodes of a mixed policy to `estimate`.
+    pub fn play<P: Policy>(
+        &mut self,
+        mixture: &Mixed<P>,
+        episodes: usize,
+        estimate: &mut Estimate,
+    ) -> Result<()> {
+        in_range("policies", mixture.parts().len() as f64, !mixture.parts().is_empty(), "1 or more")?;
+        for _ in 0..episodes {
+            let Some(policy) = mixture.draw(&mut self.rng) else { break };
+            // What one policy remembers is of no use to the next.
+            if mixture.parts().len() > 1 {
+                self.memory = Memory::default();
+            }
+            play_episode(&mut self.episode, policy, &mut self.memory, &mut self.action, &mut self.rng)?;
+            self.samples += self.episode.steps() as u64;
+            estimate.add(self.episode.sum());
+        }
+        Ok(())
+    }
+
+    /// Entries of a measurement.
+    pub fn dim(&self) -> usize {
+        self.episode.z().len()
+    }
+
+    /// Steps taken so far.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+}

@@ -1,0 +1,173 @@
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{Memory, Policy, TabularPolicy};
+use crate::env::Space;
+use crate::error::{Result, dimension};
+use crate::nn::{Inputs, Mlp};
+use crate::random::{self, Generator};
+
+/// How a network's outputs become actions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum Actions {
+    /// One output an action: the logits of a distribution over them.
+    Categorical,
+    /// One output an entry: the mean of a normal distribution, cut to these bounds. Its logarithmic standard
+    /// deviations stand behind the network's parameters.
+    Gaussian(Vec<(f64, f64)>),
+}
+
+impl Actions {
+    /// The kind that fits a space.
+    pub fn of(space: &Space) -> Self {
+        match space {
+            Space::Discrete(_) => Actions::Categorical,
+            Space::Continuous(bounds) => Actions::Gaussian(bounds.clone()),
+        }
+    }
+
+    /// Parameters beyond the network's own.
+    pub fn parameters(&self) -> usize {
+        match self {
+            Actions::Categorical => 0,
+            Actions::Gaussian(bounds) => bounds.len(),
+        }
+    }
+
+    /// Draws an action and returns the logarithm of its probability or density. A normal draw is written as it
+    /// is, not yet cut to the bounds: its density is that of the draw.
+    pub(crate) fn draw(
+        &self,
+        outputs: &mut [f32],
+        deviations: &[f32],
+        rng: &mut Generator,
+        action: &mut [f32],
+    ) -> f32 {
+        match self {
+            Actions::Categorical => {
+                softmax(outputs);
+                let chosen = random::choose(outputs.iter().map(|p| f64::from(*p)), 1.0, rng);
+                action[0] = chosen as f32;
+                outputs[chosen].ln()
+            }
+            Actions::Gaussian(_) => {
+                for i in 0..action.len() {
+                    action[i] = outputs[i] + deviations[i].exp() * random::normal(rng) as f32;
+                }
+                gaussian_log_density(outputs, deviations, action)
+            }
+        }
+    }
+
+    /// The action as the world takes it.
+    pub(crate) fn cut(&self, drawn: &[f32], action: &mut [f64]) {
+        match self {
+            Actions::Categorical => action[0] = f64::from(drawn[0]),
+            Actions::Gaussian(bounds) => {
+                for ((action, drawn), (low, high)) in action.iter_mut().zip(drawn).zip(bounds) {
+                    *action = f64::from(*drawn).clamp(*low, *high);
+                }
+            }
+        }
+    }
+}
+
+/// Turns logits into probabilities, in place.
+pub(crate) fn softmax(logits: &mut [f32]) {
+    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut total = 0.0;
+    for logit in logits.iter_mut() {
+        *logit = (*logit - most).exp();
+        total += *logit;
+    }
+    for probability in logits.iter_mut() {
+        *probability /= total;
+    }
+}
+
+/// The log-density of a normal distribution with independent entries.
+pub(crate) fn gaussian_log_density(means: &[f32], deviations: &[f32], action: &[f32]) -> f32 {
+    let half_log_tau = 0.918_938_5; // ½ ln 2π
+    let entry = |i: usize| {
+        let away = (action[i] - means[i]) / deviations[i].exp();
+        -0.5 * away * away - deviations[i] - half_log_tau
+    };
+    (0..action.len()).map(entry).sum()
+}
+
+/// A policy given by a network; the parameters are its own copy.
+#[derive(Debug, Clone)]
+pub struct NetworkPolicy {
+    network: Arc<Mlp>,
+    actions: Actions,
+    parameters: Vec<f32>,
+}
+
+impl NetworkPolicy {
+    /// The policy of these parameters: the network's, followed by those of `actions`.
+    pub fn new(network: Arc<Mlp>, actions: Actions, parameters: Vec<f32>) -> Result<Self> {
+        dimension("policy parameters", parameters.len(), network.parameters() + actions.parameters())?;
+        Ok(Self { network, actions, parameters })
+    }
+
+    /// The policy of a learner's parameters, copied.
+    pub(crate) fn of(network: &Arc<Mlp>, actions: &Actions, parameters: &[f32]) -> Self {
+        Self { network: Arc::clone(network), actions: actions.clone(), parameters: parameters.to_vec() }
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Arc<Mlp> {
+        &self.network
+    }
+
+    /// How its outputs become actions.
+    pub fn actions(&self) -> &Actions {
+        &self.actions
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+}
+
+impl Policy for NetworkPolicy {
+    fn act(
+        &self,
+        observation: &[f64],
+        _: usize,
+        rng: &mut Generator,
+        memory: &mut Memory,
+        action: &mut [f64],
+    ) {
+        let Memory { scratch, input, drawn } = memory;
+        let scratch = scratch.get_or_insert_with(|| self.network.scratch(1));
+        let (parameters, deviations) = self.parameters.split_at(self.network.parameters());
+        input.clear();
+        input.extend(observation.iter().map(|v| *v as f32));
+        drawn.resize(action.len(), 0.0);
+        self.network.forward(parameters, input, scratch);
+        self.actions.draw(&mut scratch.policy.output, deviations, rng, drawn);
+        self.actions.cut(drawn, action);
+    }
+
+    fn table(&self) -> Option<TabularPolicy> {
+        let Inputs::OneHot(states) = self.network.shape().inputs else { return None };
+        if self.actions != Actions::Categorical {
+            return None;
+        }
+        let mut scratch = self.network.scratch(states);
+        let inputs: Vec<f32> = (0..states).map(|s| s as f32).collect();
+        self.network.forward(&self.parameters, &inputs, &mut scratch);
+        let actions = self.network.shape().policy;
+        let mut table = Vec::with_capacity(states * actions);
+        for logits in scratch.policy.output.chunks_mut(actions) {
+            softmax(logits);
+            // Single precision sums to 1 within 1e-7 only.
+            let total: f64 = logits.iter().map(|p| f64::from(*p)).sum();
+            table.extend(logits.iter().map(|p| f64::from(*p) / total));
+        }
+        TabularPolicy::stochastic(states, actions, table).ok()
+    }
+}

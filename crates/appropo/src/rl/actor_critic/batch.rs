@@ -1,0 +1,88 @@
+use crate::env::Status;
+
+/// How much is played between two updates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collect {
+    /// This many steps in each of the parallel worlds.
+    Steps(usize),
+    /// This many whole episodes, in the first world.
+    Episodes(usize),
+}
+
+/// What was played since the last update, in rows of `lanes` parallel worlds a step.
+pub(super) struct Batch {
+    pub lanes: usize,
+    pub rows: usize,
+    pub inputs: Vec<f32>,
+    pub actions: Vec<f32>,
+    /// ln π(a|s) when it was drawn.
+    pub log_probabilities: Vec<f32>,
+    /// What the critic is to predict the sum of.
+    pub gains: Vec<f32>,
+    /// What it predicted.
+    pub values: Vec<f32>,
+    /// What it predicts for the state that a step led to, where the next row is not that state.
+    pub after: Vec<f32>,
+    pub status: Vec<Status>,
+    /// Generalised advantages of every value head; values are added to make targets.
+    pub targets: Vec<f32>,
+    /// The advantage of the scalar reward.
+    pub advantages: Vec<f32>,
+}
+
+impl Batch {
+    pub fn new(rows: usize, lanes: usize, inputs: usize, actions: usize, heads: usize) -> Self {
+        Self {
+            lanes,
+            rows: 0,
+            inputs: vec![0.0; rows * inputs],
+            actions: vec![0.0; rows * actions],
+            log_probabilities: vec![0.0; rows],
+            gains: vec![0.0; rows * heads],
+            values: vec![0.0; rows * heads],
+            after: vec![0.0; rows * heads],
+            status: vec![Status::Running; rows],
+            targets: vec![0.0; rows * heads],
+            advantages: vec![0.0; rows],
+        }
+    }
+
+    /// Generalised advantages (Schulman et al. 2016) of every head, and of the reward that `weights` makes of them.
+    pub fn estimate_advantages(&mut self, gamma: f32, trace: f32, weights: &[f32]) {
+        let heads = weights.len();
+        for row in (0..self.rows).rev() {
+            let later = row + self.lanes;
+            let here = row * heads..(row + 1) * heads;
+            let goes_on = self.status[row] == Status::Running && later < self.rows;
+            for (head, i) in here.clone().enumerate() {
+                let next = if goes_on {
+                    self.values[later * heads + head]
+                } else if self.status[row] == Status::Ended {
+                    0.0
+                } else {
+                    self.after[i]
+                };
+                let ahead = if goes_on { self.targets[later * heads + head] } else { 0.0 };
+                let surprise = self.gains[i] + gamma * next - self.values[i];
+                self.targets[i] = surprise + gamma * trace * ahead;
+            }
+            self.advantages[row] =
+                self.targets[here].iter().zip(weights).map(|(advantage, weight)| advantage * weight).sum();
+        }
+        for (target, value) in self.targets[..self.rows * heads].iter_mut().zip(&self.values) {
+            *target += value;
+        }
+    }
+
+    /// Brings the advantages of these rows to mean 0 and standard deviation 1.
+    pub fn normalize_advantages(&mut self, rows: &[u32]) {
+        let count = rows.len() as f32;
+        let mean = rows.iter().map(|r| self.advantages[*r as usize]).sum::<f32>() / count;
+        let squares: f32 = rows.iter().map(|r| (self.advantages[*r as usize] - mean).powi(2)).sum();
+        let deviation = (squares / count).sqrt() + 1e-8;
+        for row in rows {
+            let advantage = &mut self.advantages[*row as usize];
+            *advantage = (*advantage - mean) / deviation;
+        }
+    }
+}

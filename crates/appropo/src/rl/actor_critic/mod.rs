@@ -1,0 +1,385 @@
+//! Actor-critic learning: a policy and its value in one network, improved batch by batch.
+
+mod a2c;
+mod batch;
+mod ppo;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Episode, Learner, Trail};
+use crate::env::{Environment, Space, Status};
+use crate::error::{Result, dimension, in_range};
+use crate::nn::{self, Activation, Gains, Head, Inputs, Mlp, Optimizer, Rule, Scratch, Shape};
+use crate::policy::{Actions, NetworkPolicy, gaussian_log_density, softmax};
+use crate::random::{self, Generator};
+use crate::vector;
+
+use batch::Batch;
+pub use batch::Collect;
+
+/// What the critic predicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Critic {
+    /// The value of the scalar reward.
+    Reward,
+    /// The long-term value of every measurement, a head an entry: a new λ combines them anew.
+    Measurements,
+}
+
+/// How a batch changes the network.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Update {
+    /// One step along the policy gradient (Mnih et al. 2016).
+    A2c,
+    /// Steps that keep the policy near the one that played (Schulman et al. 2017).
+    Ppo {
+        /// How far the ratio of probabilities may move from 1.
+        clip: f32,
+        /// Passes over the batch.
+        epochs: usize,
+        /// Rows of a step.
+        minibatch: usize,
+    },
+}
+
+/// The settings of an actor-critic learner.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Units of each hidden layer.
+    pub hidden: Vec<usize>,
+    /// Their activation.
+    pub activation: Activation,
+    /// How a gradient becomes a step.
+    pub rule: Rule,
+    /// The learning rate.
+    pub rate: f64,
+    /// How much is played between updates.
+    pub collect: Collect,
+    /// λ of generalised advantages: 0 is one step ahead, 1 the whole episode.
+    pub trace: f64,
+    /// The weight of the policy's entropy.
+    pub entropy: f32,
+    /// The weight of the critic's error.
+    pub value: f32,
+    /// The largest norm of a gradient.
+    pub gradient: f32,
+    /// Whether advantages are brought to mean 0 and deviation 1.
+    pub normalize: bool,
+    /// What the critic predicts.
+    pub critic: Critic,
+    /// How a batch changes the network.
+    pub update: Update,
+}
+
+impl Options {
+    /// The paper's A2C: 128 ReLU units, learning rate 1e-2, one step of learning a batch.
+    pub fn a2c() -> Self {
+        Self {
+            hidden: vec![128],
+            activation: Activation::Relu,
+            rule: Rule::ADAM,
+            rate: 1e-2,
+            collect: Collect::Steps(5),
+            trace: 1.0,
+            entropy: 0.01,
+            value: 0.5,
+            gradient: 0.5,
+            normalize: false,
+            critic: Critic::Reward,
+            update: Update::A2c,
+        }
+    }
+
+    /// PPO with the usual settings.
+    pub fn ppo() -> Self {
+        Self {
+            hidden: vec![64, 64],
+            activation: Activation::Tanh,
+            rate: 1e-3,
+            collect: Collect::Steps(64),
+            trace: 0.95,
+            entropy: 0.01,
+            normalize: true,
+            update: Update::Ppo { clip: 0.2, epochs: 10, minibatch: 64 },
+            ..Self::a2c()
+        }
+    }
+}
+
+/// An actor-critic learner with the parallel worlds that it plays in.
+pub struct ActorCritic {
+    options: Options,
+    gamma: f32,
+    network: Arc<Mlp>,
+    actions: Actions,
+    /// The network's parameters, followed by those of `actions`.
+    parameters: Vec<f32>,
+    gradient: Vec<f32>,
+    optimizer: Optimizer,
+    scratch: Scratch,
+    /// For one row besides a batch.
+    single: Scratch,
+    episodes: Vec<Episode>,
+    batch: Batch,
+    /// Rows of the batch in the order in which they are learnt from.
+    order: Vec<u32>,
+    /// Inputs of rows on their way through the network.
+    inputs: Vec<f32>,
+    action: Vec<f64>,
+    weights: Vec<f32>,
+    rng: Generator,
+}
+
+/// Rows that pass through the network at once.
+const ROWS: usize = 256;
+
+impl ActorCritic {
+    /// A learner that plays in these worlds, which are alike. Episodes are cut off after `limit` steps.
+    pub fn new(
+        worlds: Vec<Box<dyn Environment>>,
+        gamma: f64,
+        limit: usize,
+        options: Options,
+        mut rng: Generator,
+    ) -> Result<Self> {
+        in_range("worlds", worlds.len() as f64, !worlds.is_empty(), "1 or more")?;
+        in_range("trace", options.trace, (0.0..=1.0).contains(&options.trace), "between 0 and 1")?;
+        let (observations, space) = (worlds[0].observations(), worlds[0].actions());
+        let dim = worlds[0].measures().dim();
+        let inputs = match &observations {
+            Space::Discrete(count) => Inputs::OneHot(*count),
+            Space::Continuous(bounds) => Inputs::Vector(bounds.len()),
+        };
+        let heads = match options.critic {
+            Critic::Reward => 1,
+            Critic::Measurements => dim,
+        };
+        let policy = space.count().unwrap_or(space.entries());
+        let shape = Shape {
+            inputs,
+            hidden: options.hidden.clone(),
+            activation: options.activation,
+            policy,
+            value: heads,
+        };
+        let network = Arc::new(Mlp::new(shape)?);
+        let actions = Actions::of(&space);
+        let count = network.parameters() + actions.parameters();
+        let (rows, lanes) = match options.collect {
+            Collect::Steps(steps) => (steps * worlds.len(), worlds.len()),
+            Collect::Episodes(episodes) => (episodes * limit, 1),
+        };
+        in_range(
+            "rows of a batch",
+            rows as f64,
+            (1..=10_000_000).contains(&rows),
+            "between 1 and 10,000,000",
+        )?;
+        let chunk = rows.min(ROWS);
+        let mut learner = Self {
+            gamma: gamma as f32,
+            parameters: vec![0.0; count],
+            gradient: vec![0.0; count],
+            optimizer: Optimizer::new(options.rule, options.rate, count)?,
+            scratch: network.scratch(chunk.max(lanes)),
+            single: network.scratch(1),
+            batch: Batch::new(rows, lanes, observations.entries(), space.entries(), heads),
+            order: Vec::with_capacity(rows),
+            inputs: Vec::with_capacity(chunk * observations.entries()),
+            action: vec![0.0; space.entries()],
+            weights: vec![0.0; heads],
+            episodes: worlds.into_iter().map(|world| Episode::new(world, gamma, limit)).collect(),
+            rng: random::split(&mut rng),
+            network,
+            actions,
+            options,
+        };
+        learner.start_afresh();
+        Ok(learner)
+    }
+
+    /// Plays until the batch is full.
+    fn play(&mut self, weights: &[f64], trail: &mut Trail) -> Result<()> {
+        let (entries, heads) = (self.episodes[0].observation().len(), self.weights.len());
+        let (width, policy) = (self.action.len(), self.network.shape().policy);
+        let lanes = self.batch.lanes;
+        let (parameters, deviations) = self.parameters.split_at(self.network.parameters());
+        let mut unfinished = match self.options.collect {
+            Collect::Steps(_) => usize::MAX,
+            Collect::Episodes(count) => count,
+        };
+        let batch = &mut self.batch;
+        batch.rows = 0;
+        while unfinished > 0 && batch.rows < batch.advantages.len() {
+            let first = batch.rows;
+            for (lane, episode) in self.episodes[..lanes].iter_mut().enumerate() {
+                episode.start_if_over(&mut self.rng)?;
+                let row = first + lane;
+                narrow(episode.observation(), &mut batch.inputs[row * entries..(row + 1) * entries]);
+            }
+            let inputs = &batch.inputs[first * entries..(first + lanes) * entries];
+            self.network.forward(parameters, inputs, &mut self.scratch);
+            batch.values[first * heads..(first + lanes) * heads].copy_from_slice(&self.scratch.value.output);
+            for (lane, episode) in self.episodes[..lanes].iter_mut().enumerate() {
+                let row = first + lane;
+                let outputs = &mut self.scratch.policy.output[lane * policy..(lane + 1) * policy];
+                let drawn = &mut batch.actions[row * width..(row + 1) * width];
+                batch.log_probabilities[row] = self.actions.draw(outputs, deviations, &mut self.rng, drawn);
+                self.actions.cut(drawn, &mut self.action);
+                batch.status[row] = episode.step(&self.action, &mut self.rng)?;
+                let gains = &mut batch.gains[row * heads..(row + 1) * heads];
+                match self.options.critic {
+                    Critic::Reward => gains[0] = vector::dot(weights, episode.z()) as f32,
+                    Critic::Measurements => narrow(episode.z(), gains),
+                }
+                if batch.status[row] != Status::Running {
+                    trail.add(episode.sum());
+                    unfinished -= 1;
+                }
+                // The next row of this lane is not the state that this step led to.
+                let is_last = row + lanes >= batch.advantages.len();
+                if batch.status[row] == Status::CutOff || (batch.status[row] == Status::Running && is_last) {
+                    self.inputs.clear();
+                    self.inputs.extend(episode.observation().iter().map(|v| *v as f32));
+                    self.network.forward(parameters, &self.inputs, &mut self.single);
+                    batch.after[row * heads..(row + 1) * heads].copy_from_slice(&self.single.value.output);
+                }
+            }
+            batch.rows += lanes;
+        }
+        Ok(())
+    }
+
+    /// Adds up the gradient of the mean loss over rows `order[range]`. `pull` is the derivative of a row's policy
+    /// loss by ln π(a|s), given ln π(a|s) now, the same when the action was drawn, and the advantage.
+    fn accumulate(&mut self, range: Range<usize>, pull: impl Fn(f32, f32, f32) -> f32) {
+        let Self { batch, network, actions, scratch, options, .. } = self;
+        let (entries, heads, width) =
+            (self.episodes[0].observation().len(), self.weights.len(), self.action.len());
+        let outputs = network.shape().policy;
+        let share = 1.0 / range.len() as f32;
+        let (gradient, deviation_gradient) = self.gradient.split_at_mut(network.parameters());
+        let (parameters, deviations) = self.parameters.split_at(network.parameters());
+        for rows in self.order[range].chunks(ROWS) {
+            self.inputs.clear();
+            for row in rows.iter().map(|row| *row as usize) {
+                self.inputs.extend_from_slice(&batch.inputs[row * entries..(row + 1) * entries]);
+            }
+            network.forward(parameters, &self.inputs, scratch);
+            for (place, row) in rows.iter().map(|row| *row as usize).enumerate() {
+                let (policy, pulled) = head_row(&mut scratch.policy, place, outputs);
+                let action = &batch.actions[row * width..(row + 1) * width];
+                let (before, advantage) = (batch.log_probabilities[row], batch.advantages[row]);
+                let pull = |now: f32| share * pull(now, before, advantage);
+                let entropy = share * options.entropy;
+                match actions {
+                    Actions::Categorical => pull_logits(policy, pulled, action[0] as usize, pull, entropy),
+                    Actions::Gaussian(_) => {
+                        pull_means(policy, pulled, (deviations, deviation_gradient), action, pull, entropy)
+                    }
+                }
+                let (values, pulled) = head_row(&mut scratch.value, place, heads);
+                let targets = &batch.targets[row * heads..(row + 1) * heads];
+                for head in 0..heads {
+                    pulled[head] = share * options.value * (values[head] - targets[head]);
+                }
+            }
+            network.backward(parameters, &self.inputs, scratch, gradient);
+        }
+    }
+
+    /// Follows the gradient.
+    fn step(&mut self) {
+        nn::clip(&mut self.gradient, self.options.gradient);
+        self.optimizer.step(&mut self.parameters, &self.gradient);
+        self.gradient.fill(0.0);
+    }
+}
+
+/// One row of a head's outputs, and of their gradient.
+fn head_row(head: &mut Head, row: usize, width: usize) -> (&mut [f32], &mut [f32]) {
+    let range = row * width..(row + 1) * width;
+    (&mut head.output[range.clone()], &mut head.gradient[range])
+}
+
+/// Writes the gradient by the logits of a categorical policy; `policy` holds them.
+fn pull_logits(
+    policy: &mut [f32],
+    pulled: &mut [f32],
+    action: usize,
+    pull: impl Fn(f32) -> f32,
+    entropy: f32,
+) {
+    softmax(policy);
+    let logarithm = |p: f32| p.max(f32::MIN_POSITIVE).ln();
+    let disorder: f32 = -policy.iter().map(|&p| p * logarithm(p)).sum::<f32>();
+    let pull = pull(logarithm(policy[action]));
+    for (i, &p) in policy.iter().enumerate() {
+        let chosen = if i == action { 1.0 } else { 0.0 };
+        pulled[i] = pull * (chosen - p) + entropy * p * (logarithm(p) + disorder);
+    }
+}
+
+/// Writes the gradient by the means of a normal policy, and adds that by its logarithmic deviations.
+fn pull_means(
+    means: &[f32],
+    pulled: &mut [f32],
+    (deviations, deviation_gradient): (&[f32], &mut [f32]),
+    action: &[f32],
+    pull: impl Fn(f32) -> f32,
+    entropy: f32,
+) {
+    let pull = pull(gaussian_log_density(means, deviations, action));
+    for i in 0..means.len() {
+        let deviation = deviations[i].exp();
+        let away = (action[i] - means[i]) / deviation;
+        pulled[i] = pull * away / deviation;
+        deviation_gradient[i] += pull * (away * away - 1.0) - entropy;
+    }
+}
+
+impl Learner for ActorCritic {
+    type Policy = NetworkPolicy;
+
+    fn learn(&mut self, weights: &[f64], trail: &mut Trail) -> Result<usize> {
+        dimension("reward weights", weights.len(), self.episodes[0].z().len())?;
+        match self.options.critic {
+            Critic::Reward => self.weights[0] = 1.0,
+            Critic::Measurements => narrow(weights, &mut self.weights),
+        }
+        self.play(weights, trail)?;
+        self.batch.estimate_advantages(self.gamma, self.options.trace as f32, &self.weights);
+        self.order.clear();
+        self.order.extend(0..self.batch.rows as u32);
+        match self.options.update {
+            Update::A2c => self.follow_policy_gradient(),
+            Update::Ppo { clip, epochs, minibatch } => self.stay_near(clip, epochs, minibatch),
+        }
+        Ok(self.batch.rows)
+    }
+
+    fn policy(&self) -> NetworkPolicy {
+        NetworkPolicy::of(&self.network, &self.actions, &self.parameters)
+    }
+
+    fn start_from(&mut self, policy: &NetworkPolicy) -> Result<()> {
+        dimension("policy parameters", policy.parameters().len(), self.parameters.len())?;
+        self.parameters.copy_from_slice(policy.parameters());
+        self.optimizer.reset();
+        Ok(())
+    }
+
+    fn start_afresh(&mut self) {
+        let (parameters, deviations) = self.parameters.split_at_mut(self.network.parameters());
+        self.network.initialize(&Gains::default(), parameters, &mut self.rng);
+        deviations.fill(0.0);
+        self.optimizer.reset();
+    }
+}
+
+fn narrow(from: &[f64], to: &mut [f32]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from as f32;
+    }
+}

@@ -1,0 +1,186 @@
+use std::sync::Arc;
+
+use super::appropo::{Record, play};
+use super::{Goal, Observer, Options, Round, Solution};
+use crate::certificate::Evidence;
+use crate::error::{Result, in_range};
+use crate::measurement::Spread;
+use crate::oracle::{Imagine, Respond};
+use crate::player::{Player, aim};
+use crate::policy::Mixed;
+use crate::set::{ConvexSet, SharedSet};
+
+/// When a mixture found in a model is good enough for the world.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Assurance {
+    /// By how many standard errors of the model it keeps away from the set's edge.
+    pub errors: f64,
+    /// How many episodes the model is worth along its way.
+    pub episodes: f64,
+}
+
+impl Default for Assurance {
+    /// 0.2 standard errors beyond what the deepest aim gives, 5 episodes: what held on both rover problems for every
+    /// seed with the fewest samples.
+    fn default() -> Self {
+        Self { errors: 0.2, episodes: 5.0 }
+    }
+}
+
+type PolicyOf<M> = <<M as Imagine>::Oracle as Respond>::Policy;
+
+/// ApproPO in a model that is learnt on the way.
+///
+/// The whole game is played in the model, which costs no samples, for an aim as deep inside the set as the model allows.
+/// Its mixture is then played in the world, which makes the model better, until the mixture is good enough.
+pub fn appropo_imagined<M: Imagine>(
+    set: &SharedSet,
+    mut player: impl FnMut(&SharedSet) -> Result<Box<dyn Player>>,
+    model: &mut M,
+    assurance: &Assurance,
+    options: &Options,
+    observer: &mut dyn Observer<PolicyOf<M>>,
+) -> Result<Solution<PolicyOf<M>>> {
+    options.check()?;
+    in_range("standard errors", assurance.errors, assurance.errors >= 0.0, "0 or more")?;
+    in_range("episodes", assurance.episodes, assurance.episodes >= 0.0, "0 or more")?;
+    let mut depth = Depth::of(set);
+    for round in 1.. {
+        let attempt = deepest(set, &mut player, model, &mut depth, options)?;
+        let Spread { episodes, .. } = model.doubt(&attempt.mixture)?;
+        let errors = depth.least() * episodes.sqrt();
+        let is_sure = attempt.hit && errors >= assurance.errors && episodes >= assurance.episodes;
+        let distance = set.distance(&attempt.z_bar);
+        let now = Round {
+            round,
+            lam: &attempt.lam,
+            z_hat: &attempt.z_bar,
+            z_bar: &attempt.z_bar,
+            distance,
+            lower_bound: 0.0,
+            samples: model.samples(),
+            mixture: &|| attempt.mixture.clone(),
+        };
+        let stops = observer.round(&now).is_break() || is_sure || round >= options.rounds;
+        if stops || !model.practise(&attempt.mixture)? {
+            return Ok(Solution {
+                certificate: Evidence::default().certificate(attempt.z_bar, distance, options.tolerance),
+                regret: attempt.regret,
+                mixture: attempt.mixture,
+                rounds: round,
+            });
+        }
+        depth.deepen();
+    }
+    unreachable!("the last round returns")
+}
+
+/// A game played to its end in the model.
+struct Attempt<P> {
+    mixture: Mixed<P>,
+    z_bar: Vec<f64>,
+    lam: Vec<f64>,
+    regret: f64,
+    hit: bool,
+}
+
+fn attempt<M: Imagine>(
+    target: &SharedSet,
+    player: &mut impl FnMut(&SharedSet) -> Result<Box<dyn Player>>,
+    model: &mut M,
+    options: &Options,
+) -> Result<Attempt<PolicyOf<M>>> {
+    let mut record = Record::default();
+    let mut player = player(target)?;
+    let options = Options { goal: Goal::Feasibility, ..*options };
+    let missed = play(target, player.as_mut(), model.imagined()?, &options, &mut (), &mut record)?;
+    Ok(Attempt {
+        mixture: record.mixture(player.weights()),
+        z_bar: player.z_bar().to_vec(),
+        lam: player.decision().lam.clone(),
+        regret: player.regret(),
+        hit: missed <= options.tolerance,
+    })
+}
+
+/// Games for ever less deep aims, until one is won; the set itself where none is.
+fn deepest<M: Imagine>(
+    set: &SharedSet,
+    player: &mut impl FnMut(&SharedSet) -> Result<Box<dyn Player>>,
+    model: &mut M,
+    depth: &mut Depth,
+    options: &Options,
+) -> Result<Attempt<PolicyOf<M>>> {
+    let shallow = attempt(set, player, model, options)?;
+    if !shallow.hit {
+        return Ok(shallow);
+    }
+    let Spread { deviations, .. } = model.doubt(&shallow.mixture)?;
+    for _ in 0..AIMS {
+        let target = aim(set, &shallow.z_bar, &depth.errors(&deviations));
+        let deep = attempt(&target, player, model, options)?;
+        if deep.hit {
+            return Ok(deep);
+        }
+        depth.loosen(&deep.lam, &deviations);
+    }
+    Ok(shallow)
+}
+
+/// Aims tried before the set itself is good enough.
+const AIMS: usize = 30;
+/// How deep the first aim is, in deviations of an episode, and how it changes after a game won or lost.
+const DEEP: f64 = 0.5;
+const MORE: f64 = 1.2;
+const LESS: f64 = 0.7;
+
+/// How deep inside each block of the set the aim lies, in deviations of an episode.
+struct Depth {
+    /// Where each block ends.
+    ends: Vec<usize>,
+    shares: Vec<f64>,
+}
+
+impl Depth {
+    fn of(set: &SharedSet) -> Self {
+        let alone = [Arc::clone(set)];
+        let blocks = set.blocks().unwrap_or(&alone);
+        let mut end = 0;
+        let ends: Vec<usize> = blocks
+            .iter()
+            .map(|block| {
+                end += block.dim();
+                end
+            })
+            .collect();
+        Self { shares: vec![DEEP; ends.len()], ends }
+    }
+
+    fn block(&self, entry: usize) -> usize {
+        self.ends.partition_point(|end| *end <= entry)
+    }
+
+    fn errors(&self, deviations: &[f64]) -> Vec<f64> {
+        deviations.iter().enumerate().map(|(i, deviation)| self.shares[self.block(i)] * deviation).collect()
+    }
+
+    fn deepen(&mut self) {
+        self.shares.iter_mut().for_each(|share| *share *= MORE);
+    }
+
+    /// Gives way where λ says that it costs most.
+    fn loosen(&mut self, lam: &[f64], deviations: &[f64]) {
+        let mut prices = vec![0.0; self.shares.len()];
+        for (i, (lam, deviation)) in lam.iter().zip(deviations).enumerate() {
+            let block = self.block(i);
+            prices[block] += (self.shares[block] * lam * deviation).powi(2);
+        }
+        if let Some(dearest) = (0..prices.len()).max_by(|a, b| prices[*a].total_cmp(&prices[*b])) {
+            self.shares[dearest] *= LESS;
+        }
+    }
+
+    fn least(&self) -> f64 {
+        self.shares.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}

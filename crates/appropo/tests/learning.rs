@@ -1,0 +1,149 @@
+//! Every learner on small classic tasks, with fixed seeds and wide margins.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use appropo::env::cart_pole::CartPole;
+use appropo::env::point_mass::PointMass;
+use appropo::env::{Environment, Selected, Simulator, World, bandit, cliff_walking};
+use appropo::measurement::{Discounting, Estimate, Selection};
+use appropo::oracle::MonteCarlo;
+use appropo::policy::{Mixed, Policy};
+use appropo::random;
+use appropo::rl::actor_critic::{self, Collect, Critic, Options};
+use appropo::rl::{ActorCritic, Backup, Episode, Learner, Occupancy, QLearner, QOptions, Trail};
+
+/// Learns for at least so many steps.
+fn train(learner: &mut impl Learner, weights: &[f64], steps: usize) {
+    let mut trail = Trail::new(10, weights.len());
+    let mut taken = 0;
+    while taken < steps {
+        taken += learner.learn(weights, &mut trail).unwrap();
+    }
+}
+
+/// The mean of one entry of the measurement over fresh episodes.
+fn play(policy: impl Policy, world: Box<dyn Environment>, entry: usize, gamma: f64) -> f64 {
+    let mut rng = random::generator(99);
+    let mut estimate = Estimate::new(world.measures().dim());
+    let mut judge = MonteCarlo::new(Episode::new(world, gamma, 1000), &mut rng);
+    judge.play(&Mixed::one(Arc::new(policy)), 100, &mut estimate).unwrap();
+    estimate.mean()[entry]
+}
+
+fn simulators(world: &World, horizon: usize, count: usize) -> Vec<Box<dyn Environment>> {
+    (0..count).map(|_| Box::new(Simulator::new(Arc::clone(&world.model), Some(horizon))) as _).collect()
+}
+
+/// The third arm of five pays most.
+#[test]
+fn every_learner_finds_the_best_arm() {
+    let world = bandit::world(5, 0.9).unwrap();
+    let weights = [0.1, 0.3, 1.0, 0.2, 0.0, 0.0];
+    let share = |policy: &dyn Policy| policy.table().unwrap().probability(0, 0, 2);
+    for critic in [Critic::Reward, Critic::Measurements] {
+        for options in [Options::a2c(), Options::ppo()] {
+            let options = Options { critic, ..options };
+            let worlds = simulators(&world, 20, 4);
+            let mut learner = ActorCritic::new(worlds, 0.9, 100, options, random::generator(1)).unwrap();
+            train(&mut learner, &weights, 20_000);
+            assert!(share(&learner.policy()) > 0.8, "{}", share(&learner.policy()));
+        }
+    }
+    for backup in [Backup::QLearning, Backup::Sarsa] {
+        let options = QOptions { backup, optimism: 2.0, ..QOptions::default() };
+        let simulator = simulators(&world, 20, 1).remove(0);
+        let mut learner = QLearner::new(simulator, 0.9, 100, options, random::generator(1)).unwrap();
+        train(&mut learner, &weights, 20_000);
+        assert!(share(&learner.policy()) > 0.9);
+    }
+}
+
+/// On Sutton and Barto's cliff, Q-learning values the edge (13 steps), SARSA keeps away from it because it
+/// counts its own random steps.
+#[test]
+fn q_learning_walks_the_edge_and_sarsa_does_not() {
+    let world = cliff_walking::world(false).unwrap();
+    let discounting = Discounting::new(1.0, Some(200)).unwrap();
+    let reward = |backup| {
+        let options = QOptions { backup, rate: 0.5, epsilon: 0.1, optimism: 0.0 };
+        let simulator = simulators(&world, 200, 1).remove(0);
+        let mut learner = QLearner::new(simulator, 1.0, 200, options, random::generator(3)).unwrap();
+        let mut weights = vec![0.0; world.model.measures().dim()];
+        weights[1] = 1.0;
+        train(&mut learner, &weights, 100_000);
+        let playing = learner.policy().table().unwrap();
+        let z = Occupancy::of(&world.model, &discounting, &playing).unwrap().measure(&world.model);
+        z[0]
+    };
+    let (edge, inland) = (reward(Backup::QLearning), reward(Backup::Sarsa));
+    assert!(inland < 0.6 * edge, "falls: {inland} against {edge}");
+}
+
+/// The network finds the way along the cliff: −13 at best, −17 by the safest way.
+#[test]
+fn ppo_walks_along_the_cliff() {
+    let world = cliff_walking::world(false).unwrap();
+    let options =
+        Options { hidden: vec![64], rate: 3e-3, collect: Collect::Steps(32), trace: 0.9, ..Options::ppo() };
+    let mut learner =
+        ActorCritic::new(simulators(&world, 200, 8), 0.99, 200, options, random::generator(5)).unwrap();
+    let mut weights = vec![0.0; world.model.measures().dim()];
+    weights[1] = 0.01;
+    train(&mut learner, &weights, 150_000);
+    let policy = learner.policy().table().unwrap();
+    let discounting = Discounting::new(1.0, Some(200)).unwrap();
+    let z = Occupancy::of(&world.model, &discounting, &policy).unwrap().measure(&world.model);
+    assert!(z[1] > -30.0, "{}", z[1]);
+}
+
+/// CartPole counts as solved at 475 of 500 steps.
+#[test]
+fn a2c_and_ppo_balance_the_pole() {
+    let worlds = || (0..8).map(|_| Box::new(CartPole::new(Some(500))) as Box<dyn Environment>).collect();
+    let weights = [0.0, 1.0, 0.0, 0.0];
+    let a2c = Options { rate: 3e-3, collect: Collect::Steps(16), trace: 0.95, ..Options::a2c() };
+    for (options, steps, enough) in [(Options::ppo(), 150_000, 400.0), (a2c, 400_000, 200.0)] {
+        let mut learner = ActorCritic::new(worlds(), 0.99, 500, options, random::generator(2)).unwrap();
+        train(&mut learner, &weights, steps);
+        let steps = play(learner.policy(), Box::new(CartPole::new(Some(500))), 2, 1.0);
+        assert!(steps > enough, "{steps}");
+    }
+}
+
+/// A random walk of the point scores about −60; going straight to the origin about −12.
+#[test]
+fn ppo_pushes_the_point_to_the_origin() {
+    let worlds = (0..8).map(|_| Box::new(PointMass::new(60)) as Box<dyn Environment>).collect();
+    let mut learner = ActorCritic::new(worlds, 0.98, 60, Options::ppo(), random::generator(4)).unwrap();
+    train(&mut learner, &[1.0, 0.0, 0.0], 150_000);
+    let reward = play(learner.policy(), Box::new(PointMass::new(60)), 0, 1.0);
+    assert!(reward > -25.0, "{reward}");
+}
+
+/// The same seed gives the same parameters, bit for bit.
+#[test]
+fn learning_is_repeatable() {
+    let parameters = || {
+        let worlds = (0..4).map(|_| Box::new(CartPole::new(Some(500))) as Box<dyn Environment>).collect();
+        let options = actor_critic::Options::ppo();
+        let mut learner = ActorCritic::new(worlds, 0.99, 500, options, random::generator(8)).unwrap();
+        train(&mut learner, &[0.0, 1.0, 0.0, 0.0], 2000);
+        learner.policy().parameters().to_vec()
+    };
+    let (first, second) = (parameters(), parameters());
+    assert!(first.iter().zip(&second).all(|(a, b)| a.to_bits() == b.to_bits()));
+}
+
+/// Entries are chosen, and divided by their units.
+#[test]
+fn selected_worlds_measure_what_was_selected() {
+    let selection = Selection { entries: vec![(3, 2.0), (2, 1.0)] };
+    let mut world = Selected::new(Box::new(CartPole::new(Some(5))), selection);
+    let mut rng = random::generator(0);
+    let (mut observation, mut z) = ([0.0; 4], [0.0; 2]);
+    world.reset(&mut rng, &mut observation).unwrap();
+    world.step(&[1.0], &mut rng, &mut observation, &mut z).unwrap();
+    assert_eq!(z, [2.0 * observation[0].abs(), 1.0]);
+}
