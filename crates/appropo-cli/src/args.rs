@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::problem::{Method, PlayerKind, Settings};
+use crate::problem::{Method, OracleKind, PlayerKind, Settings};
 
 /// Reinforcement learning under convex constraints, with evidence.
 ///
@@ -22,6 +22,8 @@ pub enum Command {
     Maximize(Optimize),
     /// Find the smallest value of one measure subject to the constraints
     Minimize(Optimize),
+    /// Repeat the paper's experiments and write their data and figures
+    Reproduce(Reproduce),
     /// Read a problem and say what it states
     Check {
         /// A problem file, or the name of a built-in problem
@@ -37,6 +39,19 @@ pub struct Solve {
     pub problem: String,
     #[command(flatten)]
     pub settings: Overrides,
+}
+
+#[derive(Args)]
+pub struct Reproduce {
+    /// The folder for data and figures
+    #[arg(long, default_value = "reproduction")]
+    pub out: String,
+    /// 3 seeds instead of 25
+    #[arg(long)]
+    pub quick: bool,
+    /// Threads to use; all processors by default
+    #[arg(long)]
+    pub threads: Option<usize>,
 }
 
 #[derive(Args)]
@@ -61,12 +76,6 @@ pub enum Search {
     Binary,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Oracle {
-    /// Planning in the known model
-    Exact,
-}
-
 /// Settings that override those of the problem file.
 #[derive(Args)]
 pub struct Overrides {
@@ -78,7 +87,7 @@ pub struct Overrides {
     method: Option<Method>,
     /// Who answers λ
     #[arg(long, value_enum)]
-    oracle: Option<Oracle>,
+    oracle: Option<OracleKind>,
     /// Who chooses λ
     #[arg(long, value_enum)]
     player: Option<PlayerKind>,
@@ -94,6 +103,9 @@ pub struct Overrides {
     /// The step size η, for ogd and momentum
     #[arg(long, value_parser = positive)]
     eta: Option<f64>,
+    /// The most steps to learn from, for oracles that learn
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    samples: Option<u64>,
     /// The seed of all random draws
     #[arg(long)]
     seed: Option<u64>,
@@ -104,11 +116,13 @@ impl Overrides {
     pub fn apply(&self, settings: &Settings) -> Settings {
         Settings {
             method: self.method.unwrap_or(settings.method),
+            oracle: self.oracle.or(settings.oracle),
             player: self.player.unwrap_or(settings.player),
             tolerance: self.tolerance.unwrap_or(settings.tolerance),
             rounds: self.rounds.map(|n| n as usize).or(settings.rounds),
             kappa: self.kappa.or(settings.kappa),
             eta: self.eta.or(settings.eta),
+            samples: self.samples.unwrap_or(settings.samples),
             seed: self.seed.unwrap_or(settings.seed),
             ..settings.clone()
         }

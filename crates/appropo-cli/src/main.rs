@@ -2,9 +2,11 @@
 
 mod args;
 mod commands;
+mod figure;
 mod picture;
 mod problem;
 mod report;
+mod reproduce;
 
 use std::io::Write;
 use std::process::ExitCode;

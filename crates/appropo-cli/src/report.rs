@@ -9,6 +9,7 @@ use appropo::rl::Occupancy;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use crate::commands::known;
 use crate::problem::{Method, Problem, Settings};
 use crate::{Failure, Output, picture};
 
@@ -53,6 +54,32 @@ struct Row {
     distance: f64,
 }
 
+/// A mixed policy and what is known of it.
+pub struct Found {
+    pub certificate: Certificate,
+    /// The full measurement vector.
+    pub z: Vec<f64>,
+    pub oracle_calls: usize,
+    pub policies: usize,
+    pub samples: u64,
+    pub evaluation_samples: u64,
+}
+
+impl Found {
+    /// What planning found: everything is exact.
+    pub fn planned(
+        problem: &Problem,
+        certificate: Certificate,
+        mixture: &Mixed<TabularPolicy>,
+        oracle_calls: usize,
+    ) -> Result<Self, Failure> {
+        let model = known(problem)?;
+        let z = Occupancy::of_mixture(model, &problem.discounting, mixture)?.measure(model);
+        let policies = mixture.parts().len();
+        Ok(Self { certificate, z, oracle_calls, policies, samples: 0, evaluation_samples: 0 })
+    }
+}
+
 /// What was optimised.
 #[derive(Serialize)]
 pub struct Objective {
@@ -64,25 +91,18 @@ pub struct Objective {
 }
 
 impl Report {
-    pub fn new(
-        problem: &Problem,
-        settings: &Settings,
-        certificate: &Certificate,
-        mixture: &Mixed<TabularPolicy>,
-        oracle_calls: usize,
-        elapsed: Duration,
-    ) -> Result<Self, Failure> {
-        let model = &problem.world.model;
-        let z = Occupancy::of_mixture(model, &problem.discounting, mixture)?.measure(model);
+    pub fn new(problem: &Problem, settings: &Settings, found: Found, elapsed: Duration) -> Self {
+        let Found { certificate, z, oracle_calls, policies, samples, evaluation_samples } = found;
+        let measures = problem.world.measures();
         let distances = problem.target.distances(&z);
         let constraints = problem.target.constraints().iter().zip(distances).map(|(constraint, distance)| {
             Row { name: constraint.name.clone(), holds: distance <= settings.tolerance, distance }
         });
-        let measurements = model.measures().iter().map(|(name, range)| {
+        let measurements = measures.iter().map(|(name, range)| {
             let value = if range.len() == 1 { json!(z[range.start]) } else { json!(z[range]) };
             (name.to_owned(), value)
         });
-        Ok(Self {
+        Self {
             verdict: certificate.verdict,
             distance: certificate.distance,
             lower_bound: certificate.lower_bound,
@@ -90,9 +110,9 @@ impl Report {
             measurements: measurements.collect(),
             constraints: constraints.collect(),
             oracle_calls,
-            policies: mixture.parts().len(),
-            samples: 0,
-            evaluation_samples: 0,
+            policies,
+            samples,
+            evaluation_samples,
             seconds: elapsed.as_secs_f64(),
             seed: settings.seed,
             objective: None,
@@ -102,7 +122,7 @@ impl Report {
                 Method::Appropo => count(oracle_calls, "oracle call", "oracle calls"),
                 Method::Occupancy => "one conic programme".into(),
             },
-        })
+        }
     }
 
     /// The report as it is printed, with the exit status of its verdict.
@@ -131,16 +151,20 @@ impl Report {
             let open = if self.is_open { " (stopped before the two met)" } else { "" };
             let _ = writeln!(text, "\n{goal} {measure}: {found}{bound}{open}");
         }
-        let visits = problem.world.model.measures().range("visits");
-        if let (Some(grid), Ok(range)) = (&problem.world.grid, visits) {
+        let visits = problem.world.measures().range("visits");
+        if let (Some(grid), Ok(range)) = (problem.world.grid(), visits) {
             let picture = picture::visits(grid, &self.z[range]);
             if !picture.is_empty() {
                 let _ = write!(text, "\n{picture}");
             }
         }
+        let samples = match self.samples {
+            0 => String::new(),
+            samples => format!(", {samples} samples"),
+        };
         let _ = writeln!(
             text,
-            "\ndistance {}, lower bound {}; {}, {}, {:.3} s",
+            "\ndistance {}, lower bound {}; {}, {}{samples}, {:.3} s",
             number(self.distance),
             number(self.lower_bound),
             self.effort,
@@ -169,7 +193,7 @@ impl Report {
 
     fn table(&self, problem: &Problem) -> String {
         let mut rows = vec![["constraint", "measure", "value", "required", "slack", ""].map(String::from)];
-        let measures = problem.world.model.measures();
+        let measures = problem.world.measures();
         let steps = measures.range("steps").map(|r| self.z[r.start]).unwrap_or(1.0);
         for ((constraint, shown), row) in
             problem.target.constraints().iter().zip(&problem.shown).zip(&self.constraints)

@@ -63,6 +63,7 @@
 
 pub mod baseline;
 pub mod certificate;
+pub mod confidence;
 pub mod constraint;
 pub mod env;
 pub mod error;

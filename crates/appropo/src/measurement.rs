@@ -96,18 +96,26 @@ impl Discounting {
     }
 }
 
-/// A running mean of vectors with the standard error of each entry (Welford's algorithm).
+/// A running mean of vectors with the spread of each entry (Welford's algorithm).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     count: usize,
     mean: Vec<f64>,
     squares: Vec<f64>,
+    least: Vec<f64>,
+    largest: Vec<f64>,
 }
 
 impl Estimate {
     /// An estimate of nothing yet, for vectors of `dim` entries.
     pub fn new(dim: usize) -> Self {
-        Self { count: 0, mean: vec![0.0; dim], squares: vec![0.0; dim] }
+        Self {
+            count: 0,
+            mean: vec![0.0; dim],
+            squares: vec![0.0; dim],
+            least: vec![f64::INFINITY; dim],
+            largest: vec![f64::NEG_INFINITY; dim],
+        }
     }
 
     /// Adds one sample.
@@ -117,6 +125,8 @@ impl Estimate {
             let before = sample[i] - self.mean[i];
             self.mean[i] += before / self.count as f64;
             self.squares[i] += before * (sample[i] - self.mean[i]);
+            self.least[i] = self.least[i].min(sample[i]);
+            self.largest[i] = self.largest[i].max(sample[i]);
         }
     }
 
@@ -137,11 +147,20 @@ impl Estimate {
         (self.mean.clone(), Spread { deviations, episodes })
     }
 
+    /// The sample variance of each entry; infinite below two samples.
+    pub fn variance(&self) -> Vec<f64> {
+        let of = |s: &f64| if self.count < 2 { f64::INFINITY } else { s / (self.count as f64 - 1.0) };
+        self.squares.iter().map(of).collect()
+    }
+
     /// The standard error of each entry of the mean; infinite below two samples.
     pub fn standard_error(&self) -> Vec<f64> {
-        let n = self.count as f64;
-        let of = |s: &f64| if self.count < 2 { f64::INFINITY } else { (s / (n - 1.0) / n).sqrt() };
-        self.squares.iter().map(of).collect()
+        self.variance().iter().map(|v| (v / self.count as f64).sqrt()).collect()
+    }
+
+    /// The least and the largest sample of an entry; (∞, −∞) without any.
+    pub fn range(&self, entry: usize) -> (f64, f64) {
+        (self.least[entry], self.largest[entry])
     }
 }
 
@@ -198,7 +217,9 @@ mod tests {
         }
         assert_eq!(estimate.mean(), [3.0]);
         // Sample variance 10/3 over 4 samples.
+        assert!((estimate.variance()[0] - 10.0 / 3.0).abs() < 1e-15);
         assert!((estimate.standard_error()[0] - (10.0f64 / 12.0).sqrt()).abs() < 1e-15);
+        assert_eq!(estimate.range(0), (1.0, 5.0));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use appropo::measurement::{Discounting, Estimate, Selection};
 use appropo::oracle::MonteCarlo;
 use appropo::policy::{Mixed, Policy};
 use appropo::random;
-use appropo::rl::actor_critic::{self, Collect, Critic, Options};
+use appropo::rl::actor_critic::{Collect, Critic, Options};
 use appropo::rl::{ActorCritic, Backup, Episode, Learner, Occupancy, QLearner, QOptions, Trail};
 
 /// Learns for at least so many steps.
@@ -127,7 +127,7 @@ fn ppo_pushes_the_point_to_the_origin() {
 fn learning_is_repeatable() {
     let parameters = || {
         let worlds = (0..4).map(|_| Box::new(CartPole::new(Some(500))) as Box<dyn Environment>).collect();
-        let options = actor_critic::Options::ppo();
+        let options = Options::ppo();
         let mut learner = ActorCritic::new(worlds, 0.99, 500, options, random::generator(8)).unwrap();
         train(&mut learner, &[0.0, 1.0, 0.0, 0.0], 2000);
         learner.policy().parameters().to_vec()

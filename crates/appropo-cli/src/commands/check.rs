@@ -6,19 +6,20 @@ use crate::{Failure, Output};
 /// Reads a problem and says what it states.
 pub fn run(problem: &str) -> Result<Output, Failure> {
     let problem = Problem::load(problem)?;
-    let model = &problem.world.model;
     let mut text = format!("{}: the problem is well stated\n\n", problem.name);
     let horizon = problem.discounting.horizon().map_or("no horizon".into(), |h| format!("horizon {h}"));
-    let _ = writeln!(
-        text,
-        "world       {} states, {} actions, {} transitions; discount {}, {horizon}",
-        model.states(),
-        model.actions(),
-        model.transitions(),
-        problem.discounting.gamma(),
-    );
-    let measures: Vec<String> = model
-        .measures()
+    let size = match problem.world.model() {
+        Some(model) => format!(
+            "{} states, {} actions, {} transitions",
+            model.states(),
+            model.actions(),
+            model.transitions()
+        ),
+        None => "no model: to be learnt by playing".into(),
+    };
+    let _ = writeln!(text, "world       {size}; discount {}, {horizon}", problem.discounting.gamma());
+    let all = problem.world.measures();
+    let measures: Vec<String> = all
         .iter()
         .map(|(name, range)| if range.len() == 1 { name.into() } else { format!("{name}[{}]", range.len()) })
         .collect();

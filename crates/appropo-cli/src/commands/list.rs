@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use crate::Output;
-use crate::problem::{BUILT_IN, ENVIRONMENTS, PLAYERS, SETS};
+use crate::problem::{BUILT_IN, ENVIRONMENTS, ORACLES, PLAYERS, SETS};
 
 /// Lists what there is to write into a problem file.
 pub fn run() -> Output {
@@ -24,7 +24,14 @@ pub fn run() -> Output {
         "needs no settings",
     ];
     section("players", PLAYERS.iter().zip(about).map(|((name, _), what)| (*name, what)).collect());
-    section("oracles", vec![("exact", "planning in the known model")]);
+    let about = [
+        "planning in the known model: the default where there is one",
+        "planning in a model learnt by playing: the fewest samples where states can be counted",
+        "a network learnt by advantage actor-critic",
+        "a network learnt by proximal policy optimisation: the default where there is no model",
+        "action values in a table",
+    ];
+    section("oracles", ORACLES.iter().zip(about).map(|((name, _), what)| (*name, what)).collect());
     section(
         "methods",
         vec![("appropo", "the default"), ("occupancy", "one conic programme, solved by Clarabel")],

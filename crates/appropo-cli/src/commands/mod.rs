@@ -1,10 +1,13 @@
 mod check;
+mod learn;
 mod list;
 mod optimize;
 mod solve;
 
+pub use solve::known;
+
 use crate::args::Command;
-use crate::{Failure, Output};
+use crate::{Failure, Output, reproduce};
 
 /// Runs a command.
 pub fn run(command: &Command) -> Result<Output, Failure> {
@@ -12,6 +15,7 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Solve(arguments) => solve::run(arguments),
         Command::Maximize(arguments) => optimize::run(arguments, 1.0),
         Command::Minimize(arguments) => optimize::run(arguments, -1.0),
+        Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Check { problem } => check::run(problem),
         Command::List => Ok(list::run()),
     }

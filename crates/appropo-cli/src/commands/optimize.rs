@@ -6,10 +6,10 @@ use appropo::oracle::{Cache, Exact};
 use appropo::policy::{Mixed, TabularPolicy};
 use appropo::solver::{Maximum, Options, binary_search, maximize, with_free_objective};
 
-use super::solve::rounds;
+use super::solve::{known, rounds};
 use crate::args::{Optimize, Search};
-use crate::problem::{Method, Problem, suggestion};
-use crate::report::{Objective, Report};
+use crate::problem::{Method, OracleKind, Problem, suggestion};
+use crate::report::{Found, Objective, Report};
 use crate::{Failure, Output};
 
 /// Maximises (`sign` 1) or minimises (−1) one measure subject to the constraints.
@@ -18,7 +18,10 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
     let settings = arguments.settings.apply(&problem.settings);
     let objective = entry(&problem, &arguments.measure)?;
     let start = Instant::now();
-    let model = problem.world.model.select(&problem.target.selection_with(objective, sign));
+    if settings.oracle.is_some_and(|oracle| oracle != OracleKind::Exact) {
+        return Err(Failure::Input("maximize and minimize plan in a known model; use --oracle exact".into()));
+    }
+    let model = known(&problem)?.select(&problem.target.selection_with(objective, sign));
     let set = problem.target.set();
     let mut oracle = Exact::new(model.clone(), problem.discounting, settings.planner)?;
     let options = Options {
@@ -47,7 +50,8 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
         _ => maximum.upper_bound,
     };
     let Maximum { value, mixture, certificate, oracle_calls, .. } = maximum;
-    let mut report = Report::new(&problem, &settings, &certificate, &mixture, oracle_calls, start.elapsed())?;
+    let found = Found::planned(&problem, certificate, &mixture, oracle_calls)?;
+    let mut report = Report::new(&problem, &settings, found, start.elapsed());
     report.is_open = value.is_some_and(|v| upper_bound.is_finite() && upper_bound - v > settings.tolerance);
     report.objective = Some(Objective {
         measure: arguments.measure.clone(),
@@ -60,7 +64,7 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
 
 /// The entry of the measurement vector that a name, or name\[i\], stands for.
 fn entry(problem: &Problem, text: &str) -> Result<usize, Failure> {
-    let measures = problem.world.model.measures();
+    let measures = problem.world.measures();
     let (name, index) = match text.strip_suffix(']').and_then(|t| t.split_once('[')) {
         Some((name, index)) => (name, Some(index)),
         None => (text, None),
@@ -102,7 +106,7 @@ fn by_programme(
         }
         // The solver says only that there is no point; the least distance says how far off the problem is.
         Err(error) => {
-            let selected = problem.world.model.select(problem.target.selection());
+            let selected = known(problem)?.select(problem.target.selection());
             let programme = solve_occupancy(set, &selected, &problem.discounting, tolerance)?;
             let certificate: Certificate = programme.certificate;
             if certificate.verdict != Verdict::Infeasible {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use appropo::constraint::Constraint;
-use appropo::env::World;
 use appropo::error::Result as LibraryResult;
 use appropo::set::{
     AffineSubspace, Ball, Bounds, ConvexSet, Ellipsoid, HalfSpace, Intersection, KlBall, L1Ball, Polytope,
@@ -11,6 +10,7 @@ use appropo::set::{
 };
 
 use super::document::{Entry, Result, Table, suggestion};
+use super::scene::Scene;
 
 /// The keys that state a set, with an example of each.
 pub const SETS: [(&str, &str); 20] = [
@@ -45,19 +45,19 @@ pub struct Shown {
 }
 
 struct Space<'w> {
-    world: &'w World,
+    world: &'w Scene,
     dim: usize,
 }
 
 /// Reads one constraint.
-pub fn read(item: &Entry, world: &World) -> Result<(Constraint, Shown)> {
+pub fn read(item: &Entry, world: &Scene) -> Result<(Constraint, Shown)> {
     let table = item.table()?;
     let measures = measures(&table.require("measure", "\"failure\"")?, world)?;
     let name = match table.get("name") {
         Some(entry) => entry.text()?.to_owned(),
         None => measures.join(", "),
     };
-    let known = world.model.measures();
+    let known = world.measures();
     let mut dim = 0;
     for measure in &measures {
         dim += item.at(known.range(measure))?.len();
@@ -80,12 +80,13 @@ pub fn read(item: &Entry, world: &World) -> Result<(Constraint, Shown)> {
     Ok((Constraint { name, measures, set, share, scale }, shown))
 }
 
-fn measures(entry: &Entry, world: &World) -> Result<Vec<String>> {
+fn measures(entry: &Entry, world: &Scene) -> Result<Vec<String>> {
     let items = if entry.value.get_ref().is_array() { entry.items()? } else { vec![entry.clone()] };
     if items.is_empty() {
         return Err(entry.mistake("the list is empty; name at least one measure"));
     }
-    let known: Vec<&str> = world.model.measures().iter().map(|(name, _)| name).collect();
+    let all = world.measures();
+    let known: Vec<&str> = all.iter().map(|(name, _)| name).collect();
     items
         .iter()
         .map(|item| {
@@ -300,7 +301,7 @@ fn vector(entry: &Entry, space: &Space) -> Result<Vec<f64>> {
         if !entry.word(&words)? {
             return Ok(vec![1.0 / space.dim as f64; space.dim]);
         }
-        let grid = space.world.grid.as_ref();
+        let grid = space.world.grid();
         let triangle = grid.map(|grid| grid.uniform_upper_triangle()).filter(|t| t.len() == space.dim);
         let problem =
             "\"uniform-upper-triangle\" needs a measure with one entry a cell of a map, such as visits";

@@ -1,12 +1,13 @@
 //! The `[environment]` table.
 
-use appropo::env::{World, bandit, cliff_walking, deep_sea_treasure, frozen_lake, garnet, mars_rover};
+use appropo::env::{bandit, cliff_walking, deep_sea_treasure, frozen_lake, garnet, mars_rover};
 use appropo::random;
 
 use super::document::{Entry, Result, Table};
+use super::scene::Scene;
 
 /// The environments by name, with what can be set and its default.
-pub const ENVIRONMENTS: [(&str, &str); 6] = [
+pub const ENVIRONMENTS: [(&str, &str); 8] = [
     (
         "mars-rover",
         "map = \"8x8\" (4x4, 8x8, sparse-30x30, text, or { rows, columns, rocks, seed }), slip = 0.05",
@@ -15,11 +16,13 @@ pub const ENVIRONMENTS: [(&str, &str); 6] = [
     ("frozen-lake", "map = \"4x4\" (4x4, 8x8 or text), slippery = true"),
     ("cliff-walking", "slippery = false"),
     ("bandit", "arms = 2"),
+    ("cart-pole", "no settings; a pole on a cart, to be learnt by playing"),
+    ("point-mass", "no settings; a point pushed by a force of its choice, to be learnt by playing"),
     ("garnet", "states = 20, actions = 4, branching = 3, measures = 2, seed = 0"),
 ];
 
 /// The world and the horizon.
-pub fn read(table: &Table, discount: &Entry, gamma: f64) -> Result<(World, Option<usize>)> {
+pub fn read(table: &Table, discount: &Entry, gamma: f64) -> Result<(Scene, Option<usize>)> {
     let name = table.require("name", "\"mars-rover\"")?;
     let names: Vec<(&str, &str)> = ENVIRONMENTS.iter().map(|(name, _)| (*name, *name)).collect();
     let count = |key, default: usize, least| {
@@ -53,6 +56,8 @@ pub fn read(table: &Table, discount: &Entry, gamma: f64) -> Result<(World, Optio
             }
         }
         "cliff-walking" => name.at(cliff_walking::world(flag("slippery", false)?))?,
+        "cart-pole" => return played(table, Scene::CartPole),
+        "point-mass" => return played(table, Scene::PointMass),
         "bandit" => discount.at(bandit::world(count("arms", 2, 1)?, gamma))?,
         _ => {
             let size = garnet::Size {
@@ -65,9 +70,14 @@ pub fn read(table: &Table, discount: &Entry, gamma: f64) -> Result<(World, Optio
             name.at(garnet::world(size, &mut random::generator(seed)))?
         }
     };
+    played(table, Scene::Tabular(world))
+}
+
+/// The scene with the horizon, which every environment may have.
+fn played(table: &Table, scene: Scene) -> Result<(Scene, Option<usize>)> {
     let horizon = table.get("horizon").map(|e| e.count(1)).transpose()?;
     table.finish()?;
-    Ok((world, horizon.map(|h| h as usize)))
+    Ok((scene, horizon.map(|h| h as usize)))
 }
 
 /// A named map or the text of one; a single word that is neither is a misspelt name.

@@ -3,12 +3,12 @@
 mod constraint;
 mod document;
 mod environment;
+mod scene;
 mod settings;
 
 use std::path::Path;
 
 use appropo::constraint::Target;
-use appropo::env::World;
 use appropo::error::Error;
 use appropo::measurement::Discounting;
 use appropo::rl;
@@ -16,12 +16,13 @@ use appropo::rl;
 pub use constraint::{SETS, Shown};
 pub use document::{Mistake, suggestion};
 pub use environment::ENVIRONMENTS;
-pub use settings::{Method, PLAYERS, PlayerKind, Settings};
+pub use scene::{Scene, limit};
+pub use settings::{Method, ORACLES, OracleKind, PLAYERS, PlayerKind, Settings};
 
 use document::{Result, Source, Table};
 
 /// The problems that come with the program.
-pub const BUILT_IN: [(&str, &str); 9] = [
+pub const BUILT_IN: [(&str, &str); 10] = [
     ("mars-rover", include_str!("../../../../problems/mars-rover.toml")),
     ("mars-rover-diverse", include_str!("../../../../problems/mars-rover-diverse.toml")),
     ("mars-rover-infeasible", include_str!("../../../../problems/mars-rover-infeasible.toml")),
@@ -31,12 +32,13 @@ pub const BUILT_IN: [(&str, &str); 9] = [
     ("frozen-lake", include_str!("../../../../problems/frozen-lake.toml")),
     ("cliff-walking", include_str!("../../../../problems/cliff-walking.toml")),
     ("bandit", include_str!("../../../../problems/bandit.toml")),
+    ("cart-pole", include_str!("../../../../problems/cart-pole.toml")),
 ];
 
 /// A problem, read and checked.
 pub struct Problem {
     pub name: String,
-    pub world: World,
+    pub world: Scene,
     pub discounting: Discounting,
     pub target: Target,
     /// How each constraint is shown to people.
@@ -73,9 +75,9 @@ impl Problem {
         let gamma = discount.number_where(|g| (0.0..=1.0).contains(&g), "a number between 0 and 1")?;
         let (world, horizon) = environment::read(&environment.table()?, &discount, gamma)?;
         let discounting = discount.at(Discounting::new(gamma, horizon))?;
-        if gamma == 1.0 && horizon.is_none() {
-            let decisions = rl::decision_states(&world.model);
-            if let Some((state, action)) = rl::endless(&world.model, &decisions) {
+        if let Some(model) = world.model().filter(|_| gamma == 1.0 && horizon.is_none()) {
+            let decisions = rl::decision_states(model);
+            if let Some((state, action)) = rl::endless(model, &decisions) {
                 return discount.at(Err(Error::NeverEnds { state, action }));
             }
         }
@@ -89,7 +91,7 @@ impl Problem {
             }
         }
         let target =
-            Target::new(world.model.measures(), constraints).map_err(|e| source.nowhere(e.to_string()))?;
+            Target::new(&world.measures(), constraints).map_err(|e| source.nowhere(e.to_string()))?;
         let settings = match root.get("solve") {
             Some(entry) => Settings::read(&entry.table()?)?,
             None => Settings::default(),

@@ -27,10 +27,27 @@ pub enum PlayerKind {
     Blackwell,
 }
 
+/// Who answers λ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum OracleKind {
+    /// Planning in the known model.
+    Exact,
+    /// Planning in a model learnt by playing.
+    Model,
+    /// Advantage actor-critic.
+    A2c,
+    /// Proximal policy optimisation.
+    Ppo,
+    /// Action values in a table.
+    QLearning,
+}
+
 /// The settings of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     pub method: Method,
+    /// `None`: planning where the model is known, else PPO.
+    pub oracle: Option<OracleKind>,
     pub player: PlayerKind,
     pub planner: Planner,
     pub goal: Goal,
@@ -42,6 +59,8 @@ pub struct Settings {
     /// `None`: from Theorem 3.3.
     pub eta: Option<f64>,
     pub decreasing: bool,
+    /// The most steps to learn from.
+    pub samples: u64,
     pub seed: u64,
 }
 
@@ -49,6 +68,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             method: Method::Appropo,
+            oracle: None,
             player: PlayerKind::FullyCorrective,
             planner: Planner::PolicyIteration,
             goal: Goal::Distance,
@@ -57,10 +77,19 @@ impl Default for Settings {
             kappa: None,
             eta: None,
             decreasing: false,
+            samples: 100_000,
             seed: 0,
         }
     }
 }
+
+pub const ORACLES: [(&str, OracleKind); 5] = [
+    ("exact", OracleKind::Exact),
+    ("model", OracleKind::Model),
+    ("a2c", OracleKind::A2c),
+    ("ppo", OracleKind::Ppo),
+    ("q-learning", OracleKind::QLearning),
+];
 
 pub const PLAYERS: [(&str, PlayerKind); 4] = [
     ("fully-corrective", PlayerKind::FullyCorrective),
@@ -79,7 +108,7 @@ impl Settings {
                 entry.word(&[("appropo", Method::Appropo), ("occupancy", Method::Occupancy)])?;
         }
         if let Some(entry) = table.get("oracle") {
-            entry.word(&[("exact", ())])?;
+            settings.oracle = Some(entry.word(&ORACLES)?);
         }
         if let Some(entry) = table.get("player") {
             settings.player = entry.word(&PLAYERS)?;
@@ -104,6 +133,9 @@ impl Settings {
         settings.kappa = positive("kappa")?;
         settings.eta = positive("eta")?;
         settings.rounds = table.get("rounds").map(|e| e.count(1)).transpose()?.map(|n| n as usize);
+        if let Some(entry) = table.get("samples") {
+            settings.samples = entry.count(1)?;
+        }
         settings.seed = table.get("seed").map_or(Ok(0), |e| e.count(0))?;
         table.finish()?;
         Ok(settings)

@@ -20,7 +20,7 @@ pub struct PositiveOptions {
     pub fresh: usize,
     /// Whether the answer is the mixture of the last n iterates rather than the last one.
     pub iterates: bool,
-    /// Steps of one call after which the problem is empirically infeasible.
+    /// Steps in all after which the problem is empirically infeasible, unless the answer is positive.
     pub budget: u64,
 }
 
@@ -92,7 +92,6 @@ impl<L: Learner> Respond for Positive<L> {
         let weights: Vec<f64> = lam.iter().map(|l| -l).collect();
         self.trail.clear();
         self.iterates.clear();
-        let before = self.samples;
         let is_positive = loop {
             self.samples += self.learner.learn(&weights, &mut self.trail)? as u64;
             if self.options.iterates {
@@ -105,7 +104,7 @@ impl<L: Learner> Respond for Positive<L> {
             if self.trail.is_full() && mean_payoff <= offset + self.options.epsilon {
                 break true;
             }
-            if self.samples - before >= self.options.budget {
+            if self.samples() >= self.options.budget {
                 break false;
             }
         };

@@ -68,9 +68,17 @@ impl Trail {
 
     /// Their mean.
     pub fn mean(&self) -> Vec<f64> {
+        self.mean_of_latest(self.most)
+    }
+
+    /// The mean of the last `count`, or of as many as there are; 0 without any.
+    pub fn mean_of_latest(&self, count: usize) -> Vec<f64> {
+        let count = count.min(self.episodes).min(self.most);
         let mut mean = vec![0.0; self.dim];
-        let share = 1.0 / self.episodes.min(self.most).max(1) as f64;
-        self.sums().for_each(|sum| vector::add_scaled(&mut mean, share, sum));
+        for episode in self.episodes - count..self.episodes {
+            let place = episode % self.most * self.dim;
+            vector::add_scaled(&mut mean, 1.0 / count as f64, &self.sums[place..place + self.dim]);
+        }
         mean
     }
 

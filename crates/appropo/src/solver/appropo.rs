@@ -1,6 +1,6 @@
 use super::{Observer, Round};
 use crate::certificate::{Certificate, Evidence};
-use crate::error::{Result, in_range};
+use crate::error::{Error, Result, in_range};
 use crate::oracle::{Respond, Response};
 use crate::player::{Decision, Player};
 use crate::policy::Mixed;
@@ -65,6 +65,10 @@ pub struct Solution<P> {
     pub rounds: usize,
     /// The player's regret over these rounds.
     pub regret: f64,
+    /// Whether the oracle gave up: the problem is empirically infeasible.
+    pub gave_up: bool,
+    /// What went wrong after the first round, if anything did; the rest is what had been found by then.
+    pub failure: Option<Error>,
 }
 
 /// ApproPO: finds a mixed policy whose measurements lie in `set`, or as close to it as any policy's can.
@@ -93,10 +97,20 @@ pub(super) fn play<O: Respond>(
     let mut distance = f64::INFINITY;
     for round in 1..=options.rounds {
         let decision = player.decision().clone(); // λₜ
-        let response = oracle.respond(&decision.lam, decision.offset)?; // πₜ for reward −λₜ·z, with ẑₜ
+        let response = match oracle.respond(&decision.lam, decision.offset) {
+            Ok(response) => response, // πₜ for reward −λₜ·z, with ẑₜ
+            Err(error) if record.rounds > 0 => {
+                record.failure = Some(error);
+                break;
+            }
+            Err(error) => return Err(error),
+        };
         player.observe(&response.z_hat, response.spread.as_ref())?; // λₜ₊₁
         record.add(&decision, &response, player);
-        record.make_sure(set, player, oracle, options)?;
+        if let Err(error) = record.make_sure(set, player, oracle, options) {
+            record.failure = Some(error);
+        }
+        record.gave_up = response.gave_up;
         distance = set.distance(player.z_bar());
         let lower_bound = record.evidence.lower_bound();
         let now = Round {
@@ -112,8 +126,9 @@ pub(super) fn play<O: Respond>(
         let loss = decision.offset - vector::dot(&decision.lam, &response.z_hat); // ℓₜ(λₜ)
         let refuted = options.goal == Goal::Feasibility && loss < -options.epsilon;
         if observer.round(&now).is_break()
+            || record.failure.is_some()
             || refuted
-            || response.gave_up
+            || record.gave_up
             || options.reached(player.distance(), lower_bound)
         {
             break;
@@ -130,13 +145,22 @@ pub(super) struct Record<P> {
     policies: Vec<(usize, Mixed<P>)>,
     pub(super) evidence: Evidence,
     pub(super) rounds: usize,
+    pub(super) gave_up: bool,
+    pub(super) failure: Option<Error>,
     /// Policies to hold before those without weight are let go.
     capacity: usize,
 }
 
 impl<P> Default for Record<P> {
     fn default() -> Self {
-        Self { policies: Vec::new(), evidence: Evidence::default(), rounds: 0, capacity: 64 }
+        Self {
+            policies: Vec::new(),
+            evidence: Evidence::default(),
+            rounds: 0,
+            gave_up: false,
+            failure: None,
+            capacity: 64,
+        }
     }
 }
 
@@ -205,6 +229,8 @@ impl<P> Record<P> {
             mixture: self.mixture(player.weights()),
             rounds: self.rounds,
             regret: player.regret(),
+            gave_up: self.gave_up,
+            failure: self.failure,
             certificate: self.evidence.certificate(player.z_bar().to_vec(), distance, tolerance),
         }
     }

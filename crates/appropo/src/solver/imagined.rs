@@ -68,6 +68,8 @@ pub fn appropo_imagined<M: Imagine>(
                 regret: attempt.regret,
                 mixture: attempt.mixture,
                 rounds: round,
+                gave_up: !is_sure,
+                failure: None,
             });
         }
         depth.deepen();
@@ -94,6 +96,9 @@ fn attempt<M: Imagine>(
     let mut player = player(target)?;
     let options = Options { goal: Goal::Feasibility, ..*options };
     let missed = play(target, player.as_mut(), model.imagined()?, &options, &mut (), &mut record)?;
+    if let Some(error) = record.failure {
+        return Err(error);
+    }
     Ok(Attempt {
         mixture: record.mixture(player.weights()),
         z_bar: player.z_bar().to_vec(),

@@ -113,6 +113,9 @@ pub fn maximize<O: Respond>(
     if distance > options.tolerance {
         let feasibility = Options { goal: Goal::Feasibility, ..*options };
         distance = play(&set, &mut player, oracle, &feasibility, observer, &mut record)?;
+        if let Some(error) = record.failure {
+            return Err(error);
+        }
     }
     if distance > options.tolerance {
         let certificate =

@@ -1,0 +1,161 @@
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use appropo::certificate::{Certificate, Evidence};
+use appropo::env::Environment;
+use appropo::error::Error;
+use appropo::measurement::Estimate;
+use appropo::oracle::{Cache, Model, ModelOptions, MonteCarlo, Positive, PositiveOptions, Respond};
+use appropo::player::Player;
+use appropo::policy::{Mixed, Policy, TabularPolicy};
+use appropo::random::{self, Generator};
+use appropo::rl::actor_critic::{self, Collect};
+use appropo::rl::{ActorCritic, Episode, Learner, Occupancy, QLearner, QOptions};
+use appropo::set::SharedSet;
+use appropo::solver::{Assurance, Options, Round, Solution, appropo, appropo_imagined};
+
+use super::solve::player;
+use crate::Failure;
+use crate::problem::{OracleKind, Problem, Settings, limit};
+use crate::report::Found;
+
+/// Episodes of the returned mixture that are played where it can't be measured exactly.
+const EVALUATION: usize = 2000;
+
+/// What was learnt, and what went wrong on the way if anything did.
+pub fn run(problem: &Problem, settings: &Settings, oracle: OracleKind) -> Result<(Found, Option<Error>), Failure> {
+    let mut rng = random::generator(settings.seed);
+    let set = problem.target.set();
+    let options =
+        Options { rounds: settings.rounds.unwrap_or(1000), tolerance: settings.tolerance, ..Options::default() };
+    let (gamma, limit) = (problem.discounting.gamma(), limit(problem.discounting.horizon()));
+    if oracle == OracleKind::Model {
+        let model_options = ModelOptions { budget: settings.samples, ..ModelOptions::default() };
+        let mut model = Model::new(world(problem), problem.discounting, limit, model_options, rng.clone())?;
+        let new_player = |set: &SharedSet| player(set, settings, None, options.rounds);
+        let mut progress = Progress::new(settings.samples);
+        let mut watch = |round: &Round<TabularPolicy>| progress.show(round);
+        let assurance = Assurance::default();
+        let solution = appropo_imagined(set, new_player, &mut model, &assurance, &options, &mut watch)?;
+        let samples = appropo::oracle::Imagine::samples(&model);
+        return evaluate(problem, settings, solution, samples, &mut rng);
+    }
+    let mut game_player = player(set, settings, None, options.rounds)?;
+    let worlds = |count: usize| (0..count).map(|_| world(problem)).collect();
+    match oracle {
+        OracleKind::QLearning => {
+            let learner = QLearner::new(world(problem), gamma, limit, QOptions::default(), rng.clone())?;
+            play(problem, settings, learner, game_player.as_mut(), &options, rng)
+        }
+        _ => {
+            let learner_options = match oracle {
+                OracleKind::A2c => actor_critic::Options {
+                    collect: Collect::Steps(16),
+                    trace: 0.9,
+                    rate: 3e-3,
+                    entropy: 0.003,
+                    ..actor_critic::Options::a2c()
+                },
+                _ => actor_critic::Options { entropy: 0.003, ..actor_critic::Options::ppo() },
+            };
+            let learner = ActorCritic::new(worlds(4), gamma, limit, learner_options, rng.clone())?;
+            play(problem, settings, learner, game_player.as_mut(), &options, rng)
+        }
+    }
+}
+
+fn world(problem: &Problem) -> Box<dyn Environment> {
+    problem.world.play_selected(problem.target.selection(), problem.discounting.horizon())
+}
+
+fn play<L: Learner>(
+    problem: &Problem,
+    settings: &Settings,
+    learner: L,
+    player: &mut dyn Player,
+    options: &Options,
+    mut rng: Generator,
+) -> Result<(Found, Option<Error>), Failure> {
+    let limit = limit(problem.discounting.horizon());
+    let judge = MonteCarlo::new(Episode::new(world(problem), problem.discounting.gamma(), limit), &mut rng);
+    let positive = PositiveOptions { budget: settings.samples, ..PositiveOptions::default() };
+    let mut oracle = Cache::new(Positive::new(learner, judge, positive)?);
+    let mut progress = Progress::new(settings.samples);
+    let mut watch = |round: &Round<L::Policy>| progress.show(round);
+    let solution = appropo(problem.target.set(), player, &mut oracle, options, &mut watch)?;
+    let samples = oracle.samples();
+    evaluate(problem, settings, solution, samples, &mut rng)
+}
+
+/// Judges the mixture by what it does, not by what its learner thought of it: exactly where the model is known, else by
+/// fresh episodes.
+fn evaluate<P: Policy>(
+    problem: &Problem,
+    settings: &Settings,
+    solution: Solution<P>,
+    samples: u64,
+    rng: &mut Generator,
+) -> Result<(Found, Option<Error>), Failure> {
+    let Solution { mixture, rounds, failure, .. } = solution;
+    let tables: Option<Vec<(f64, Arc<TabularPolicy>)>> =
+        mixture.parts().iter().map(|(w, part)| Some((*w, Arc::new(part.table()?)))).collect();
+    let (z, evaluation_samples) = match (problem.world.model(), tables) {
+        (Some(model), Some(tables)) => {
+            (Occupancy::of_mixture(model, &problem.discounting, &Mixed::new(tables))?.measure(model), 0)
+        }
+        _ => {
+            let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
+            let episode = Episode::new(problem.world.play(horizon), gamma, limit(horizon));
+            let mut judge = MonteCarlo::new(episode, rng);
+            let mut estimate = Estimate::new(judge.dim());
+            judge.play(&mixture, EVALUATION, &mut estimate)?;
+            (estimate.mean().to_vec(), judge.samples())
+        }
+    };
+    let selected = problem.target.selection().apply(&z);
+    let distance = appropo::set::ConvexSet::distance(problem.target.set(), &selected);
+    let certificate: Certificate = Evidence::default().certificate(selected, distance, settings.tolerance);
+    let policies = mixture.parts().len();
+    Ok((Found { certificate, z, oracle_calls: rounds, policies, samples, evaluation_samples }, failure))
+}
+
+/// One line on standard error that is written over and over, where that is a terminal.
+struct Progress {
+    samples: u64,
+    start: Instant,
+    shown: Option<Instant>,
+    is_terminal: bool,
+}
+
+impl Progress {
+    fn new(samples: u64) -> Self {
+        Self { samples, start: Instant::now(), shown: None, is_terminal: std::io::stderr().is_terminal() }
+    }
+
+    fn show<P>(&mut self, round: &Round<P>) -> ControlFlow<()> {
+        let is_due = self.shown.is_none_or(|shown| shown.elapsed() > Duration::from_millis(100));
+        if self.is_terminal && is_due {
+            self.shown = Some(Instant::now());
+            let rate = round.samples as f64 / self.start.elapsed().as_secs_f64().max(1e-9);
+            let left = self.samples.saturating_sub(round.samples) as f64 / rate.max(1e-9);
+            let _ = write!(
+                std::io::stderr(),
+                "\r\x1b[Kround {}, {} samples, distance {:.4}, {rate:.0} samples/s, at most {left:.0} s left",
+                round.round,
+                round.samples,
+                round.distance,
+            );
+        }
+        if round.samples >= self.samples { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

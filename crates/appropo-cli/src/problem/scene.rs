@@ -1,0 +1,62 @@
+//! The world of a problem: a model that can be planned in, or one that can only be played in.
+
+use std::sync::Arc;
+
+use appropo::env::cart_pole::CartPole;
+use appropo::env::point_mass::PointMass;
+use appropo::env::{Environment, Grid, Selected, Simulator, TabularMdp, World};
+use appropo::measurement::{Measures, Selection};
+
+/// Steps after which an episode of a world without a horizon is cut off.
+const LIMIT: usize = 1000;
+
+pub enum Scene {
+    Tabular(World),
+    CartPole,
+    PointMass,
+}
+
+impl Scene {
+    pub fn measures(&self) -> Measures {
+        match self {
+            Scene::Tabular(world) => world.model.measures().clone(),
+            _ => self.play(None).measures().clone(),
+        }
+    }
+
+    pub fn model(&self) -> Option<&Arc<TabularMdp>> {
+        match self {
+            Scene::Tabular(world) => Some(&world.model),
+            _ => None,
+        }
+    }
+
+    pub fn grid(&self) -> Option<&Grid> {
+        match self {
+            Scene::Tabular(world) => world.grid.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Episodes of this world.
+    pub fn play(&self, horizon: Option<usize>) -> Box<dyn Environment> {
+        match self {
+            Scene::Tabular(world) => Box::new(Simulator::new(Arc::clone(&world.model), horizon)),
+            Scene::CartPole => Box::new(CartPole::new(horizon)),
+            Scene::PointMass => Box::new(PointMass::new(limit(horizon))),
+        }
+    }
+
+    /// Episodes measured by some entries only.
+    pub fn play_selected(&self, selection: &Selection, horizon: Option<usize>) -> Box<dyn Environment> {
+        match self {
+            Scene::Tabular(world) => Box::new(Simulator::new(Arc::new(world.model.select(selection)), horizon)),
+            _ => Box::new(Selected::new(self.play(horizon), selection.clone())),
+        }
+    }
+}
+
+/// Steps after which an episode is cut off in any case.
+pub fn limit(horizon: Option<usize>) -> usize {
+    horizon.unwrap_or(LIMIT)
+}

@@ -1,0 +1,288 @@
+//! One run of one method: what its current mixture is truly worth, against the samples it took.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use appropo::baseline::{Cost, Rcpo, RcpoOptions};
+use appropo::constraint::{Constraint, Target};
+use appropo::env::{Environment, Simulator, TabularMdp, World, mars_rover};
+use appropo::error::Result;
+use appropo::measurement::Discounting;
+use appropo::oracle::{Cache, Model, ModelOptions, MonteCarlo, Positive, PositiveOptions};
+use appropo::player::{FullyCorrective, Ogd, Steps};
+use appropo::policy::{Mixed, Policy};
+use appropo::random;
+use appropo::rl::actor_critic::{self, Collect};
+use appropo::rl::{ActorCritic, Episode, Occupancy};
+use appropo::set::Ball;
+use appropo::solver::{Assurance, Options, Round, appropo, appropo_imagined};
+
+/// The samples of a run, and how often it is looked at.
+pub const SAMPLES: u64 = 25_000;
+pub const EVERY: u64 = 250;
+/// Episodes are cut off after this many steps.
+pub const HORIZON: usize = 300;
+pub const MOST_FAILURE: f64 = 0.2;
+pub const LEAST_REWARD: f64 = -0.17;
+pub const RADIUS: f64 = 0.12;
+const GAMMA: f64 = 0.99;
+const KAPPA: f64 = 20.0;
+const MOMENTUM: f64 = 0.9;
+/// Random policies that the paper's cache begins with.
+const RANDOM_POLICIES: usize = 3;
+
+/// Failure, reward and distance to uniform.
+pub type Point = [f64; 3];
+
+/// What the paper measures at one moment of a run, truly and as the algorithm itself sees it.
+#[derive(Clone, Copy)]
+pub struct Look {
+    pub samples: u64,
+    pub truth: Point,
+    pub estimate: Point,
+}
+
+/// A method with its settings.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Method {
+    /// RCPO with this rate of its multiplier.
+    Rcpo { rate: f64 },
+    /// The paper's ApproPO: A2C, momentum with this rate, n trailing episodes.
+    Paper { diverse: bool, eta: f64, n: usize },
+    /// ApproPO in a learnt model with the corrective player.
+    Model { diverse: bool },
+}
+
+/// The rover as the paper has it.
+pub struct Rover {
+    pub world: World,
+    plain: Target,
+    diverse: Target,
+    uniform: Vec<f64>,
+}
+
+impl Rover {
+    pub fn new() -> Result<Self> {
+        let world = mars_rover::world("8x8", 0.05)?;
+        let uniform = world.grid.as_ref().map(|grid| grid.uniform_upper_triangle()).unwrap_or_default();
+        let constraints = || -> Result<Vec<Constraint>> {
+            Ok(vec![
+                Constraint::at_most("failure", MOST_FAILURE)?,
+                Constraint::at_least("reward", LEAST_REWARD)?,
+            ])
+        };
+        let mut with_diversity = constraints()?;
+        let ball = Arc::new(Ball::new(uniform.clone(), RADIUS)?);
+        with_diversity.push(Constraint::share("visits", ball));
+        Ok(Self {
+            plain: Target::new(world.model.measures(), constraints()?)?,
+            diverse: Target::new(world.model.measures(), with_diversity)?,
+            world,
+            uniform,
+        })
+    }
+
+    pub fn target(&self, diverse: bool) -> &Target {
+        if diverse { &self.diverse } else { &self.plain }
+    }
+
+    /// Failure, reward and distance to uniform of a full measurement vector.
+    fn point(&self, z: &[f64]) -> Point {
+        let share = |cell: usize| z[3 + cell] / z[2];
+        let away = self.uniform.iter().enumerate().map(|(cell, u)| (share(cell) - u).powi(2)).sum::<f64>();
+        [z[0], z[1], away.sqrt()]
+    }
+
+    /// The same of selected measurements, as far as they have been selected.
+    fn selected_point(&self, z: &[f64]) -> Point {
+        let Some((steps, visits)) = z[2..].split_last() else { return [z[0], z[1], f64::NAN] };
+        let away = self.uniform.iter().zip(visits).map(|(u, v)| (v / steps - u).powi(2)).sum::<f64>();
+        [z[0], z[1], away.sqrt()]
+    }
+
+    fn model(&self, target: &Target) -> Arc<TabularMdp> {
+        Arc::new(self.world.model.select(target.selection()))
+    }
+
+    /// What the policies of a run are truly worth; each is measured once.
+    fn truth(&self) -> Result<Truth<'_>> {
+        Ok(Truth { rover: self, discounting: Discounting::new(GAMMA, None)?, known: HashMap::new() })
+    }
+
+    /// The share of time that a mixture spends in each cell.
+    pub fn shares<P: Policy>(&self, mixture: &Mixed<P>) -> Result<Vec<f64>> {
+        let z = self.truth()?.measure(mixture)?;
+        Ok(z[3..].iter().map(|v| v / z[2]).collect())
+    }
+}
+
+struct Truth<'a> {
+    rover: &'a Rover,
+    discounting: Discounting,
+    known: HashMap<usize, Vec<f64>>,
+}
+
+impl Truth<'_> {
+    fn measure<P: Policy>(&mut self, mixture: &Mixed<P>) -> Result<Vec<f64>> {
+        let model = &self.rover.world.model;
+        let mut sum = vec![0.0; model.measures().dim()];
+        for (weight, policy) in mixture.parts() {
+            let key = Arc::as_ptr(policy) as usize;
+            if !self.known.contains_key(&key) {
+                let z = match policy.table() {
+                    Some(table) => Occupancy::of(model, &self.discounting, &table)?.measure(model),
+                    None => vec![f64::NAN; sum.len()],
+                };
+                self.known.insert(key, z);
+            }
+            for (sum, z) in sum.iter_mut().zip(&self.known[&key]) {
+                *sum += weight * z;
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// The looks at a run, at fixed numbers of samples: what was last known by then.
+struct Curve {
+    looks: Vec<Look>,
+    now: (Point, Point),
+}
+
+impl Curve {
+    fn new() -> Self {
+        Self { looks: Vec::new(), now: ([f64::NAN; 3], [f64::NAN; 3]) }
+    }
+
+    fn due(&self) -> u64 {
+        self.looks.len() as u64 * EVERY
+    }
+
+    fn update(&mut self, samples: u64, truth: Point, estimate: Point) {
+        self.fill(samples);
+        self.now = (truth, estimate);
+    }
+
+    fn fill(&mut self, samples: u64) {
+        while self.due() < samples.min(SAMPLES + 1) {
+            self.looks.push(Look { samples: self.due(), truth: self.now.0, estimate: self.now.1 });
+        }
+    }
+
+    fn finish(mut self) -> Vec<Look> {
+        self.fill(SAMPLES + 1);
+        self.looks
+    }
+}
+
+/// Plays one run.
+pub fn run(rover: &Rover, method: Method, seed: u64) -> Result<Vec<Look>> {
+    match method {
+        Method::Rcpo { rate } => rcpo(rover, rate, seed),
+        Method::Paper { diverse, eta, n } => paper(rover, diverse, eta, n, seed),
+        Method::Model { diverse } => model_based(rover, diverse, seed).map(|(looks, _)| looks),
+    }
+}
+
+fn a2c() -> actor_critic::Options {
+    actor_critic::Options { collect: Collect::Episodes(1), ..actor_critic::Options::a2c() }
+}
+
+fn simulator(model: &Arc<TabularMdp>) -> Box<dyn Environment> {
+    Box::new(Simulator::new(Arc::clone(model), Some(HORIZON)))
+}
+
+fn rcpo(rover: &Rover, rate: f64, seed: u64) -> Result<Vec<Look>> {
+    let model = rover.model(rover.target(false));
+    let learner =
+        ActorCritic::new(vec![simulator(&model)], GAMMA, HORIZON, a2c(), random::generator(seed))?;
+    let costs = vec![Cost { weights: vec![1.0, 0.0], bound: MOST_FAILURE }];
+    let options = RcpoOptions { rate, ..RcpoOptions::default() };
+    let mut rcpo = Rcpo::new(learner, vec![0.0, 1.0], costs, options)?;
+    let mut curve = Curve::new();
+    while rcpo.samples() < SAMPLES {
+        rcpo.step()?;
+        if rcpo.samples() > curve.due() {
+            let mixture = Mixed::one(Arc::new(rcpo.policy()));
+            let truth = rover.point(&rover.truth()?.measure(&mixture)?);
+            let mean = rcpo.trail().mean();
+            curve.update(rcpo.samples(), truth, [mean[0], mean[1], f64::NAN]);
+        }
+    }
+    Ok(curve.finish())
+}
+
+fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Result<Vec<Look>> {
+    let target = rover.target(diverse);
+    let model = rover.model(target);
+    let mut rng = random::generator(seed);
+    let learner = ActorCritic::new(vec![simulator(&model)], GAMMA, HORIZON, a2c(), rng.clone())?;
+    let judge = MonteCarlo::new(Episode::new(simulator(&model), GAMMA, HORIZON), &mut rng);
+    // ẑ comes from the same n episodes, as in the paper.
+    let options = PositiveOptions { episodes: n, fresh: 0, budget: SAMPLES, ..PositiveOptions::default() };
+    let mut oracle = Cache::new(Positive::new(learner, judge, options)?);
+    for _ in 0..RANDOM_POLICIES {
+        let answer = oracle.oracle().random_response()?;
+        oracle.add(answer);
+    }
+    let mut player = Ogd::new(Arc::clone(target.set()), KAPPA, Steps::Constant(eta), MOMENTUM)?;
+    let mut curve = Curve::new();
+    let mut truth = rover.truth()?;
+    let mut failure = None;
+    let mut watch = |round: &Round<_>| {
+        match truth.measure(&(round.mixture)()) {
+            Ok(z) => curve.update(round.samples, rover.point(&z), rover.selected_point(round.z_bar)),
+            Err(error) => failure = Some(error),
+        }
+        if round.samples >= SAMPLES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = Options { rounds: ROUNDS, ..Options::default() };
+    let solution = appropo(target.set(), &mut player, &mut oracle, &options, &mut watch)?;
+    match failure.or(solution.failure) {
+        Some(error) => Err(error),
+        None => Ok(curve.finish()),
+    }
+}
+
+/// Rounds of the paper's player, most of which the cache answers.
+const ROUNDS: usize = 5000;
+
+/// The looks at a run in a learnt model, with the mixture that it ends with.
+pub fn model_based(
+    rover: &Rover,
+    diverse: bool,
+    seed: u64,
+) -> Result<(Vec<Look>, Mixed<appropo::policy::TabularPolicy>)> {
+    let target = rover.target(diverse);
+    let options = ModelOptions { budget: SAMPLES, ..ModelOptions::default() };
+    let world = simulator(&rover.model(target));
+    let discounting = Discounting::new(GAMMA, None)?;
+    let mut model = Model::new(world, discounting, HORIZON, options, random::generator(seed))?;
+    let mut curve = Curve::new();
+    let mut failure = None;
+    let mut watch = |round: &Round<_>| {
+        match rover.truth().and_then(|mut truth| truth.measure(&(round.mixture)())) {
+            Ok(z) => curve.update(round.samples, rover.point(&z), rover.selected_point(round.z_bar)),
+            Err(error) => failure = Some(error),
+        }
+        ControlFlow::Continue(())
+    };
+    let player = |set: &_| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<_>);
+    let options = Options { rounds: ROUNDS, ..Options::default() };
+    let assurance = Assurance::default();
+    let solution = appropo_imagined(target.set(), player, &mut model, &assurance, &options, &mut watch)?;
+    match failure {
+        Some(error) => Err(error),
+        None => Ok((curve.finish(), solution.mixture)),
+    }
+}
+
+/// From how many samples on a run truly holds its constraints to the end; `None` if it does not.
+pub fn holds_from(looks: &[Look], diverse: bool) -> Option<u64> {
+    let holds = |look: &&Look| {
+        let [failure, reward, distance] = look.truth;
+        failure <= MOST_FAILURE && reward >= LEAST_REWARD && (!diverse || distance <= RADIUS)
+    };
+    looks.iter().rev().take_while(holds).last().map(|look| look.samples)
+}

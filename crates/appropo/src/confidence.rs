@@ -1,0 +1,195 @@
+//! Evidence for learnt policies: confidence regions from fresh episodes, and what they say about a set.
+//!
+//! The episodes must be fresh. Those that a learner stopped at are too good on average because they were waited for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result, dimension, finite, in_range};
+use crate::measurement::Estimate;
+use crate::oracle::MonteCarlo;
+use crate::policy::{Mixed, Policy};
+use crate::set::{ConvexSet, SharedSet};
+use crate::vector;
+
+/// The settings of [`evaluate`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// 1 − α, the probability with which all looks together are right; between 0 and 1.
+    pub confidence: f64,
+    /// Episodes of the first look, 2 or more; each further look has twice as many.
+    pub first: usize,
+    /// Episodes after which the question stays open, `first` or more.
+    pub most: usize,
+    /// The least and the largest value that an episode's Σ γⁱ zᵢ can take, entry by entry, as in [`radii`]; empty
+    /// where none is known.
+    pub ranges: Vec<Option<(f64, f64)>>,
+}
+
+impl Default for Options {
+    /// Level 0.95, looks at 1,000 to 64,000 episodes, no range known.
+    fn default() -> Self {
+        Self { confidence: 0.95, first: 1_000, most: 64_000, ranges: Vec::new() }
+    }
+}
+
+/// What a confidence region says about a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finding {
+    /// The whole region lies in the set: the mixed policy is feasible.
+    Inside,
+    /// A half-space that contains the set has no point of the region: the mixed policy is not feasible.
+    Outside,
+    /// The episodes ended first.
+    Open,
+}
+
+/// A mixed policy's measurement, judged by fresh episodes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// The mean over the episodes.
+    pub mean: Vec<f64>,
+    /// How far the long-term measurement may be from it, entry by entry.
+    pub radii: Vec<f64>,
+    /// Episodes played.
+    pub episodes: usize,
+    /// Steps taken in them.
+    pub samples: u64,
+    /// The distance of the mean from the set.
+    pub distance: f64,
+    /// What follows.
+    pub finding: Finding,
+    /// The level at which it follows.
+    pub confidence: f64,
+}
+
+/// Distances up to this, relative to 1 + ‖mean‖, are rounding: what a projection by a conic solver is off by.
+const ROUNDING: f64 = 1e-9;
+
+/// The share of α that look k = 1, 2, … may spend: α/(k(k + 1)), which adds up to α over all looks.
+pub fn spend(alpha: f64, look: usize) -> f64 {
+    alpha / (look as f64 * (look as f64 + 1.0))
+}
+
+/// The radii of a region, entry by entry round the mean, that misses the expectation with probability at most `alpha`.
+///
+/// For n independent samples with sample variance V and values in an interval of length b, of d entries each,
+///
+/// ```text
+/// r = √(2Vx/n) + 7bx/(3(n − 1)),   x = ln(3d/α)   for n ≥ 2,
+/// r = ∞                                           for n < 2.
+/// ```
+///
+/// This is the empirical Bernstein bound of Maurer and Pontil (2009, Theorem 4) with a union bound over the entries. It
+/// holds for both sides with ln 3, not ln 4, because they share the one bound on the deviation (Theorem 10 there).
+///
+/// `ranges` has the interval of each entry, or is empty. Where one is not known, b is **twice the observed range**: the
+/// range widened by half on either side. An entry that never varied counts as b = max(1, |value|), since that rare
+/// episodes differ is what must not be ruled out. Then the level is no longer proved: an outcome that is both far out
+/// and too rare to be seen is missed.
+pub fn radii(estimate: &Estimate, ranges: &[Option<(f64, f64)>], alpha: f64) -> Result<Vec<f64>> {
+    let dim = estimate.mean().len();
+    in_range("alpha", alpha, alpha > 0.0 && alpha < 1.0, "more than 0 and less than 1")?;
+    if !ranges.is_empty() {
+        dimension("ranges", ranges.len(), dim)?;
+    }
+    let n = estimate.count() as f64;
+    let x = (3.0 * dim as f64 / alpha).ln();
+    let variance = estimate.variance();
+    let radius = |entry: usize| {
+        let b = width(estimate.range(entry), ranges.get(entry).copied().flatten())?;
+        Ok(if n < 2.0 {
+            f64::INFINITY
+        } else {
+            (2.0 * variance[entry] * x / n).sqrt() + 7.0 * b * x / (3.0 * (n - 1.0))
+        })
+    };
+    (0..dim).map(radius).collect()
+}
+
+/// The length of the interval that samples between `least` and `largest` came from.
+fn width((least, largest): (f64, f64), known: Option<(f64, f64)>) -> Result<f64> {
+    let Some((low, high)) = known else {
+        return Ok(if largest > least { 2.0 * (largest - least) } else { largest.abs().max(1.0) });
+    };
+    finite("range", &[low, high])?;
+    in_range("range, upper end,", high, high >= low, &format!("at least the lower end {low}"))?;
+    // Discounted sums may pass an end by rounding.
+    let slack = ROUNDING * (1.0 + low.abs().max(high.abs()));
+    match [least, largest].into_iter().find(|v| v.is_finite() && !(low - slack..=high + slack).contains(v)) {
+        Some(value) => Err(Error::OutOfRange {
+            what: "an episode's measurement".into(),
+            value,
+            expected: format!("between {low} and {high}, the range that was given"),
+        }),
+        None => Ok(high - low),
+    }
+}
+
+/// Plays a mixed policy afresh, in looks of twice as many episodes each, until the confidence region lies in the set or
+/// apart from it, or the episodes end. A finding is wrong with probability at most 1 − confidence. It is about episodes
+/// as the judge plays them, cut off where it cuts them off.
+pub fn evaluate<P: Policy>(
+    mixture: &Mixed<P>,
+    judge: &mut MonteCarlo,
+    set: &SharedSet,
+    options: &Options,
+) -> Result<Evaluation> {
+    let Options { confidence, first, most, ranges } = options;
+    in_range(
+        "confidence",
+        *confidence,
+        *confidence > 0.0 && *confidence < 1.0,
+        "more than 0 and less than 1",
+    )?;
+    in_range("episodes of the first look", *first as f64, *first > 1, "2 or more")?;
+    in_range("most episodes", *most as f64, most >= first, &format!("{first} or more"))?;
+    dimension("the judge's measurement", judge.dim(), set.dim())?;
+    let before = judge.samples();
+    let mut estimate = Estimate::new(set.dim());
+    let (mut look, mut until) = (1, *first);
+    loop {
+        judge.play(mixture, until - estimate.count(), &mut estimate)?;
+        let radii = radii(&estimate, ranges, spend(1.0 - confidence, look))?;
+        let (finding, distance) = find(set, estimate.mean(), &radii)?;
+        if finding != Finding::Open || until == *most {
+            return Ok(Evaluation {
+                mean: estimate.mean().to_vec(),
+                radii,
+                episodes: estimate.count(),
+                samples: judge.samples() - before,
+                distance,
+                finding,
+                confidence: *confidence,
+            });
+        }
+        look += 1;
+        until = until.saturating_mul(2).min(*most);
+    }
+}
+
+/// Where the box of `radii` round `mean` lies, and the distance of its centre from the set.
+///
+/// With λ = mean − Γ(mean), the set lies where λ·z ≤ λ·Γ(mean), and the box reaches down to λ·mean − Σ |λᵢ|rᵢ: they are
+/// apart where Σ |λᵢ|rᵢ < ‖λ‖², as they are where ‖r‖ < ‖λ‖.
+fn find(set: &SharedSet, mean: &[f64], radii: &[f64]) -> Result<(Finding, f64)> {
+    let mut nearest = vec![0.0; mean.len()];
+    set.project(mean, &mut nearest);
+    if let Some(entry) = nearest.iter().position(|v| !v.is_finite()) {
+        return Err(Error::Projection { entry, value: nearest[entry] });
+    }
+    let lam = vector::difference(mean, &nearest);
+    let distance = vector::norm(&lam);
+    let rounding = ROUNDING * (1.0 + vector::norm(mean));
+    // The box is widened by what membership in the smaller set forgives.
+    let wider: Vec<f64> = radii.iter().map(|r| r + rounding).collect();
+    let reach: f64 = lam.iter().zip(&wider).map(|(l, r)| l.abs() * r).sum();
+    let finding = if reach < distance * distance {
+        Finding::Outside
+    } else if set.tightened(mean, &wider).is_some_and(|inner| inner.contains(mean, rounding)) {
+        Finding::Inside
+    } else {
+        Finding::Open
+    };
+    Ok((finding, distance))
+}
