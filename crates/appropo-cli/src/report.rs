@@ -37,6 +37,9 @@ pub struct Report {
     /// Whether the optimum may be better than the value found.
     #[serde(skip)]
     pub is_open: bool,
+    /// What fresh episodes say.
+    #[serde(skip)]
+    evidence: String,
     /// "3 oracle calls".
     #[serde(skip)]
     effort: String,
@@ -63,6 +66,8 @@ pub struct Found {
     pub policies: usize,
     pub samples: u64,
     pub evaluation_samples: u64,
+    /// What fresh episodes say, where the policy was learnt.
+    pub evidence: String,
 }
 
 impl Found {
@@ -76,7 +81,15 @@ impl Found {
         let model = known(problem)?;
         let z = Occupancy::of_mixture(model, &problem.discounting, mixture)?.measure(model);
         let policies = mixture.parts().len();
-        Ok(Self { certificate, z, oracle_calls, policies, samples: 0, evaluation_samples: 0 })
+        Ok(Self {
+            certificate,
+            z,
+            oracle_calls,
+            policies,
+            samples: 0,
+            evaluation_samples: 0,
+            evidence: String::new(),
+        })
     }
 }
 
@@ -92,7 +105,7 @@ pub struct Objective {
 
 impl Report {
     pub fn new(problem: &Problem, settings: &Settings, found: Found, elapsed: Duration) -> Self {
-        let Found { certificate, z, oracle_calls, policies, samples, evaluation_samples } = found;
+        let Found { certificate, z, oracle_calls, policies, samples, evaluation_samples, evidence } = found;
         let measures = problem.world.measures();
         let distances = problem.target.distances(&z);
         let constraints = problem.target.constraints().iter().zip(distances).map(|(constraint, distance)| {
@@ -117,6 +130,7 @@ impl Report {
             seed: settings.seed,
             objective: None,
             is_open: false,
+            evidence,
             z,
             effort: match settings.method {
                 Method::Appropo => count(oracle_calls, "oracle call", "oracle calls"),
@@ -171,6 +185,9 @@ impl Report {
             count(self.policies, "policy", "policies"),
             self.seconds,
         );
+        if !self.evidence.is_empty() {
+            let _ = writeln!(text, "{}", self.evidence);
+        }
         text
     }
 

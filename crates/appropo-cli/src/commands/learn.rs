@@ -3,7 +3,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use appropo::certificate::{Certificate, Evidence};
+use appropo::certificate::{Certificate, Evidence, Verdict};
+use appropo::confidence::{self, Finding};
 use appropo::env::Environment;
 use appropo::error::Error;
 use appropo::measurement::Estimate;
@@ -13,7 +14,7 @@ use appropo::policy::{Mixed, Policy, TabularPolicy};
 use appropo::random::{self, Generator};
 use appropo::rl::actor_critic::{self, Collect};
 use appropo::rl::{ActorCritic, Episode, Learner, Occupancy, QLearner, QOptions};
-use appropo::set::SharedSet;
+use appropo::set::{ConvexSet, SharedSet};
 use appropo::solver::{Assurance, Options, Round, Solution, appropo, appropo_imagined};
 
 use super::solve::player;
@@ -21,15 +22,19 @@ use crate::Failure;
 use crate::problem::{OracleKind, Problem, Settings, limit};
 use crate::report::Found;
 
-/// Episodes of the returned mixture that are played where it can't be measured exactly.
-const EVALUATION: usize = 2000;
-
 /// What was learnt, and what went wrong on the way if anything did.
-pub fn run(problem: &Problem, settings: &Settings, oracle: OracleKind) -> Result<(Found, Option<Error>), Failure> {
+pub fn run(
+    problem: &Problem,
+    settings: &Settings,
+    oracle: OracleKind,
+) -> Result<(Found, Option<Error>), Failure> {
     let mut rng = random::generator(settings.seed);
     let set = problem.target.set();
-    let options =
-        Options { rounds: settings.rounds.unwrap_or(1000), tolerance: settings.tolerance, ..Options::default() };
+    let options = Options {
+        rounds: settings.rounds.unwrap_or(1000),
+        tolerance: settings.tolerance,
+        ..Options::default()
+    };
     let (gamma, limit) = (problem.discounting.gamma(), limit(problem.discounting.horizon()));
     if oracle == OracleKind::Model {
         let model_options = ModelOptions { budget: settings.samples, ..ModelOptions::default() };
@@ -89,8 +94,8 @@ fn play<L: Learner>(
     evaluate(problem, settings, solution, samples, &mut rng)
 }
 
-/// Judges the mixture by what it does, not by what its learner thought of it: exactly where the model is known, else by
-/// fresh episodes.
+/// Judges the mixture by what it does, not by what its learner thought of it: by fresh episodes to a confidence region,
+/// and exactly where the model is known, which then decides.
 fn evaluate<P: Policy>(
     problem: &Problem,
     settings: &Settings,
@@ -99,26 +104,58 @@ fn evaluate<P: Policy>(
     rng: &mut Generator,
 ) -> Result<(Found, Option<Error>), Failure> {
     let Solution { mixture, rounds, failure, .. } = solution;
+    let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
+    let (set, limit) = (problem.target.set(), limit(horizon));
+    let mut judge = MonteCarlo::new(Episode::new(world(problem), gamma, limit), rng);
+    let judged = confidence::evaluate(&mixture, &mut judge, set, &confidence::Options::default())?;
+    let evidence = format!(
+        "{} fresh episodes at level {}: {}",
+        judged.episodes,
+        judged.confidence,
+        match judged.finding {
+            Finding::Inside => "the whole confidence region satisfies every constraint",
+            Finding::Outside => "the confidence region violates a constraint",
+            Finding::Open => "the confidence region lies across the edge of a constraint",
+        }
+    );
+    let mut evaluation_samples = judged.samples;
     let tables: Option<Vec<(f64, Arc<TabularPolicy>)>> =
         mixture.parts().iter().map(|(w, part)| Some((*w, Arc::new(part.table()?)))).collect();
-    let (z, evaluation_samples) = match (problem.world.model(), tables) {
+    let (certificate, z) = match (problem.world.model(), tables) {
         (Some(model), Some(tables)) => {
-            (Occupancy::of_mixture(model, &problem.discounting, &Mixed::new(tables))?.measure(model), 0)
+            let z = Occupancy::of_mixture(model, &problem.discounting, &Mixed::new(tables))?.measure(model);
+            let selected = problem.target.selection().apply(&z);
+            let distance = set.distance(&selected);
+            (Evidence::default().certificate(selected, distance, settings.tolerance), z)
         }
         _ => {
-            let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
-            let episode = Episode::new(problem.world.play(horizon), gamma, limit(horizon));
-            let mut judge = MonteCarlo::new(episode, rng);
+            let mut judge = MonteCarlo::new(Episode::new(problem.world.play(horizon), gamma, limit), rng);
             let mut estimate = Estimate::new(judge.dim());
-            judge.play(&mixture, EVALUATION, &mut estimate)?;
-            (estimate.mean().to_vec(), judge.samples())
+            judge.play(&mixture, judged.episodes, &mut estimate)?;
+            evaluation_samples += judge.samples();
+            let is_inside = judged.finding == Finding::Inside;
+            let certificate = Certificate {
+                verdict: if is_inside { Verdict::Feasible } else { Verdict::Undecided },
+                tolerance: settings.tolerance,
+                z_bar: judged.mean,
+                distance: judged.distance,
+                lower_bound: 0.0,
+                separation: None,
+                confidence: Some(judged.confidence),
+            };
+            (certificate, estimate.mean().to_vec())
         }
     };
-    let selected = problem.target.selection().apply(&z);
-    let distance = appropo::set::ConvexSet::distance(problem.target.set(), &selected);
-    let certificate: Certificate = Evidence::default().certificate(selected, distance, settings.tolerance);
-    let policies = mixture.parts().len();
-    Ok((Found { certificate, z, oracle_calls: rounds, policies, samples, evaluation_samples }, failure))
+    let found = Found {
+        certificate,
+        z,
+        oracle_calls: rounds,
+        policies: mixture.parts().len(),
+        samples,
+        evaluation_samples,
+        evidence,
+    };
+    Ok((found, failure))
 }
 
 /// One line on standard error that is written over and over, where that is a terminal.

@@ -50,7 +50,9 @@ impl Scene {
     /// Episodes measured by some entries only.
     pub fn play_selected(&self, selection: &Selection, horizon: Option<usize>) -> Box<dyn Environment> {
         match self {
-            Scene::Tabular(world) => Box::new(Simulator::new(Arc::new(world.model.select(selection)), horizon)),
+            Scene::Tabular(world) => {
+                Box::new(Simulator::new(Arc::new(world.model.select(selection)), horizon))
+            }
             _ => Box::new(Selected::new(self.play(horizon), selection.clone())),
         }
     }

@@ -62,9 +62,8 @@ fn has_n(series: &Series, n: usize) -> bool {
 /// Figure 1: the map, and where the rover goes without and with diversity.
 fn maps(rover: &Rover) -> Result<String, Failure> {
     let Some(grid) = rover.world.grid.clone() else { return Ok(String::new()) };
-    let heat = |diverse| -> Result<Vec<f64>, Failure> {
-        Ok(rover.shares(&model_based(rover, diverse, 0)?.1)?)
-    };
+    let heat =
+        |diverse| -> Result<Vec<f64>, Failure> { Ok(rover.shares(&model_based(rover, diverse, 0)?.1)?) };
     let (plain, diverse) = (heat(false)?, heat(true)?);
     let most = plain.iter().chain(&diverse).copied().fold(0.0, f64::max);
     let map = |title: &str, values: Option<Vec<f64>>| {
@@ -140,7 +139,11 @@ fn scatter(series: &[&Series], samples: u64) -> Plot {
     });
     Plot {
         title: format!("after {samples} samples"),
-        x: Axis { label: "reward".into(), range: Some((-1.0, 0.0)), bound: Some(Bound::AtLeast(LEAST_REWARD)) },
+        x: Axis {
+            label: "reward".into(),
+            range: Some((-1.0, 0.0)),
+            bound: Some(Bound::AtLeast(LEAST_REWARD)),
+        },
         y: Axis {
             label: "probability of failure".into(),
             range: Some((0.0, 1.0)),
@@ -149,4 +152,3 @@ fn scatter(series: &[&Series], samples: u64) -> Plot {
         marks: marks.collect(),
     }
 }
-

@@ -29,7 +29,7 @@ impl Series {
 }
 
 /// The best rates of the tuning runs.
-const RCPO_RATE: f64 = 1e-1;
+const RCPO_RATE: f64 = 1e-3;
 const ETA: f64 = 1e-2;
 const N: usize = 20;
 
@@ -107,7 +107,12 @@ pub fn run(arguments: &Reproduce) -> Result<Output, Failure> {
 }
 
 /// Every method with every seed, in parallel; results stand in the order of the methods and seeds.
-fn all(title: &str, rover: &Rover, methods: Vec<(String, Method)>, seeds: u64) -> Result<Vec<Series>, Failure> {
+fn all(
+    title: &str,
+    rover: &Rover,
+    methods: Vec<(String, Method)>,
+    seeds: u64,
+) -> Result<Vec<Series>, Failure> {
     let jobs: Vec<(Method, u64)> =
         methods.iter().flat_map(|(_, method)| (0..seeds).map(|seed| (*method, seed))).collect();
     let done = AtomicUsize::new(0);
@@ -161,7 +166,8 @@ fn summary<'a>(series: impl Iterator<Item = &'a Series>, seeds: u64) -> String {
     );
     for series in series {
         let diverse = series.is_diverse();
-        let mut from: Vec<u64> = series.runs.iter().filter_map(|looks| run::holds_from(looks, diverse)).collect();
+        let mut from: Vec<u64> =
+            series.runs.iter().filter_map(|looks| run::holds_from(looks, diverse)).collect();
         from.sort_unstable();
         // Runs that never hold count as later than all others.
         let median = from.get(seeds as usize / 2).map_or("-".into(), u64::to_string);

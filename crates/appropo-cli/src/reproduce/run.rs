@@ -12,8 +12,8 @@ use appropo::measurement::Discounting;
 use appropo::oracle::{Cache, Model, ModelOptions, MonteCarlo, Positive, PositiveOptions};
 use appropo::player::{FullyCorrective, Ogd, Steps};
 use appropo::policy::{Mixed, Policy};
-use appropo::random;
-use appropo::rl::actor_critic::{self, Collect};
+use appropo::random::{self, Generator};
+use appropo::rl::actor_critic;
 use appropo::rl::{ActorCritic, Episode, Occupancy};
 use appropo::set::Ball;
 use appropo::solver::{Assurance, Options, Round, appropo, appropo_imagined};
@@ -29,6 +29,8 @@ pub const RADIUS: f64 = 0.12;
 const GAMMA: f64 = 0.99;
 const KAPPA: f64 = 20.0;
 const MOMENTUM: f64 = 0.9;
+/// Worlds that A2C plays in side by side.
+const WORLDS: usize = 8;
 /// Random policies that the paper's cache begins with.
 const RANDOM_POLICIES: usize = 3;
 
@@ -185,8 +187,10 @@ pub fn run(rover: &Rover, method: Method, seed: u64) -> Result<Vec<Look>> {
     }
 }
 
-fn a2c() -> actor_critic::Options {
-    actor_critic::Options { collect: Collect::Episodes(1), ..actor_critic::Options::a2c() }
+/// The learner of all methods that learn networks.
+fn a2c(model: &Arc<TabularMdp>, rng: Generator) -> Result<ActorCritic> {
+    let worlds = (0..WORLDS).map(|_| simulator(model)).collect();
+    ActorCritic::new(worlds, GAMMA, HORIZON, actor_critic::Options::a2c(), rng)
 }
 
 fn simulator(model: &Arc<TabularMdp>) -> Box<dyn Environment> {
@@ -195,8 +199,7 @@ fn simulator(model: &Arc<TabularMdp>) -> Box<dyn Environment> {
 
 fn rcpo(rover: &Rover, rate: f64, seed: u64) -> Result<Vec<Look>> {
     let model = rover.model(rover.target(false));
-    let learner =
-        ActorCritic::new(vec![simulator(&model)], GAMMA, HORIZON, a2c(), random::generator(seed))?;
+    let learner = a2c(&model, random::generator(seed))?;
     let costs = vec![Cost { weights: vec![1.0, 0.0], bound: MOST_FAILURE }];
     let options = RcpoOptions { rate, ..RcpoOptions::default() };
     let mut rcpo = Rcpo::new(learner, vec![0.0, 1.0], costs, options)?;
@@ -217,7 +220,7 @@ fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Result<
     let target = rover.target(diverse);
     let model = rover.model(target);
     let mut rng = random::generator(seed);
-    let learner = ActorCritic::new(vec![simulator(&model)], GAMMA, HORIZON, a2c(), rng.clone())?;
+    let learner = a2c(&model, rng.clone())?;
     let judge = MonteCarlo::new(Episode::new(simulator(&model), GAMMA, HORIZON), &mut rng);
     // ẑ comes from the same n episodes, as in the paper.
     let options = PositiveOptions { episodes: n, fresh: 0, budget: SAMPLES, ..PositiveOptions::default() };

@@ -1,0 +1,212 @@
+//! Confidence regions: how often they miss, how they shrink, and what follows from them.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use appropo::confidence::{Evaluation, Finding, Options, evaluate, radii, spend};
+use appropo::constraint::{Constraint, Target};
+use appropo::env::{Simulator, TabularMdp, mars_rover};
+use appropo::error::Error;
+use appropo::measurement::{Discounting, Estimate, Selection};
+use appropo::oracle::{Exact, MonteCarlo, Planner, Respond};
+use appropo::policy::{Mixed, TabularPolicy};
+use appropo::random;
+use appropo::rl::{Episode, Occupancy};
+use appropo::set::{Ball, Bounds, FromProjection, SharedSet};
+
+const GAMMA: f64 = 0.99;
+const HORIZON: usize = 300;
+
+/// Failure and reward of the small rover.
+fn model() -> Arc<TabularMdp> {
+    let world = mars_rover::world("4x4", 0.05).unwrap();
+    Arc::new(world.model.select(&Selection { entries: vec![(0, 1.0), (1, 1.0)] }))
+}
+
+/// A failure is at most 1, and a reward of −0.01 a step at least −1.
+fn known() -> Vec<Option<(f64, f64)>> {
+    vec![Some((0.0, 1.0)), Some((-1.0, 0.0))]
+}
+
+fn judge(model: &Arc<TabularMdp>, seed: u64) -> MonteCarlo {
+    let simulator = Box::new(Simulator::new(Arc::clone(model), Some(HORIZON)));
+    MonteCarlo::new(Episode::new(simulator, GAMMA, HORIZON), &mut random::generator(seed))
+}
+
+/// Neither crashes nor dawdles.
+fn careful(model: &TabularMdp) -> Mixed<TabularPolicy> {
+    let discounting = Discounting::new(GAMMA, None).unwrap();
+    let mut oracle = Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
+    oracle.respond(&[1.0, -1.0], 0.0).unwrap().policy
+}
+
+/// Crashes nearly always.
+fn wandering(model: &TabularMdp) -> Mixed<TabularPolicy> {
+    Mixed::one(Arc::new(TabularPolicy::uniform(model.states(), model.actions())))
+}
+
+fn exact(model: &TabularMdp, mixture: &Mixed<TabularPolicy>) -> Vec<f64> {
+    let discounting = Discounting::new(GAMMA, Some(HORIZON)).unwrap();
+    Occupancy::of_mixture(model, &discounting, mixture).unwrap().measure(model)
+}
+
+fn paper() -> SharedSet {
+    Arc::new(Bounds::new(vec![f64::NEG_INFINITY, -0.17], vec![0.2, f64::INFINITY]).unwrap())
+}
+
+fn found(mixture: &Mixed<TabularPolicy>, set: &SharedSet, options: &Options) -> Evaluation {
+    evaluate(mixture, &mut judge(&model(), 7), set, options).unwrap()
+}
+
+/// Three looks at a time, 300 times: any look that misses counts. A third of each radius is not enough, so the regions
+/// are not just large.
+#[test]
+fn regions_hold_the_exact_value_more_often_than_they_claim() {
+    const REPETITIONS: u64 = 300;
+    const ALPHA: f64 = 0.05;
+    let model = model();
+    let both = Mixed::flatten([(0.5, careful(&model)), (0.5, wandering(&model))]);
+    let mut most_misses_of_a_third = 0;
+    for mixture in [careful(&model), wandering(&model), both] {
+        let z_bar = exact(&model, &mixture);
+        for ranges in [known(), Vec::new()] {
+            let (mut misses, mut misses_of_a_third) = (0, 0);
+            for seed in 0..REPETITIONS {
+                let (mut judge, mut estimate) = (judge(&model, seed), Estimate::new(2));
+                let mut furthest = 0.0f64;
+                for look in 1..=3 {
+                    judge.play(&mixture, (100 << (look - 1)) - estimate.count(), &mut estimate).unwrap();
+                    let radii = radii(&estimate, &ranges, spend(ALPHA, look)).unwrap();
+                    let away = (0..2).map(|i| (estimate.mean()[i] - z_bar[i]).abs() / radii[i]);
+                    furthest = away.fold(furthest, f64::max);
+                }
+                misses += u64::from(furthest > 1.0);
+                misses_of_a_third += u64::from(furthest > 1.0 / 3.0);
+            }
+            assert!((misses as f64) < 0.2 * ALPHA * REPETITIONS as f64, "{misses} misses");
+            most_misses_of_a_third = most_misses_of_a_third.max(misses_of_a_third);
+        }
+    }
+    assert!(most_misses_of_a_third as f64 > ALPHA * REPETITIONS as f64, "{most_misses_of_a_third}");
+}
+
+/// A loss of 100 in one of 1,000 episodes, none of which was seen: only a range that is known reaches to it.
+#[test]
+fn a_known_range_reaches_to_what_was_never_seen() {
+    let mut estimate = Estimate::new(1);
+    (0..1_000).for_each(|_| estimate.add(&[0.0]));
+    let radius = |range| radii(&estimate, &[range], 0.05).unwrap()[0];
+    assert!(radius(Some((0.0, 100.0))) > 0.1 && radius(None) < 0.1 && radius(None) > 0.0);
+}
+
+/// √(2Vx/n) + 7bx/(3(n − 1)) by hand, and a quarter of the episodes for twice the radius.
+#[test]
+fn radii_shrink_with_the_root_of_the_episodes() {
+    let of = |count: usize, ranges: &[Option<(f64, f64)>]| {
+        let mut estimate = Estimate::new(1);
+        (0..count).for_each(|i| estimate.add(&[(i % 2) as f64]));
+        radii(&estimate, ranges, 0.05).unwrap()[0]
+    };
+    let (x, variance) = (60f64.ln(), 0.25 * 100.0 / 99.0);
+    let expected = (2.0 * variance * x / 100.0).sqrt() + 7.0 * x / (3.0 * 99.0);
+    assert!((of(100, &[Some((0.0, 1.0))]) - expected).abs() < 1e-12);
+    let ratio = of(100_000, &[]) / of(400_000, &[]);
+    assert!((1.99..2.05).contains(&ratio), "{ratio}");
+    assert!(of(100, &[]) > of(100, &[Some((0.0, 1.0))]));
+    assert_eq!(of(1, &[]), f64::INFINITY);
+    let spent: f64 = (1..100_000).map(|look| spend(0.05, look)).sum();
+    assert!(spent <= 0.05 && spent > 0.0499);
+}
+
+#[test]
+fn a_safe_policy_is_found_inside() {
+    let model = model();
+    let evaluation = found(&careful(&model), &paper(), &Options::default());
+    assert_eq!((evaluation.finding, evaluation.distance), (Finding::Inside, 0.0));
+    assert!(evaluation.samples > 5 * evaluation.episodes as u64);
+    let edge = evaluation.mean[0] + evaluation.radii[0];
+    assert!(edge < 0.2 && edge > exact(&model, &careful(&model))[0]);
+}
+
+#[test]
+fn a_policy_that_crashes_is_found_outside() {
+    let evaluation = found(&wandering(&model()), &paper(), &Options::default());
+    assert_eq!((evaluation.finding, evaluation.episodes), (Finding::Outside, 1_000));
+    assert!(evaluation.distance > evaluation.radii[0]);
+}
+
+/// Looks go on to the last episode that is allowed.
+#[test]
+fn a_policy_on_the_edge_stays_open() {
+    let model = model();
+    let mixture = careful(&model);
+    let z_bar = exact(&model, &mixture);
+    let edge: SharedSet = Arc::new(Bounds::new(vec![f64::NEG_INFINITY; 2], vec![z_bar[0], 0.0]).unwrap());
+    let options = Options { first: 100, most: 1_500, ranges: known(), ..Options::default() };
+    let evaluation = found(&mixture, &edge, &options);
+    assert_eq!((evaluation.finding, evaluation.episodes), (Finding::Open, 1_500));
+}
+
+/// No region of any size lies in a point, not even where nothing varied.
+#[test]
+fn nothing_is_found_inside_a_single_point() {
+    let model = model();
+    let options = Options { first: 100, most: 400, ..Options::default() };
+    for mixture in [careful(&model), wandering(&model)] {
+        let z_bar = exact(&model, &mixture);
+        let points: [SharedSet; 3] = [
+            Arc::new(Bounds::new(z_bar.clone(), z_bar.clone()).unwrap()),
+            Arc::new(Ball::new(z_bar.clone(), 0.0).unwrap()),
+            Arc::new(FromProjection::new(2, move |_, out| out.copy_from_slice(&z_bar))),
+        ];
+        for point in points {
+            assert_eq!(found(&mixture, &point, &options).finding, Finding::Open);
+        }
+    }
+    let still = Mixed::one(Arc::new(TabularPolicy::deterministic(16, 4, vec![0; 16]).unwrap()));
+    let world = mars_rover::world("4x4", 0.0).unwrap();
+    let model = Arc::new(world.model.select(&Selection { entries: vec![(0, 1.0)] }));
+    let never: SharedSet = Arc::new(Bounds::between(0.0, 0.0).unwrap());
+    let evaluation = evaluate(&still, &mut judge(&model, 7), &never, &options).unwrap();
+    assert_eq!((evaluation.finding, evaluation.mean[0]), (Finding::Open, 0.0));
+}
+
+/// Shares of time are ratios of expectations; the region is that of visits and steps together.
+#[test]
+fn shares_are_judged_too() {
+    let world = mars_rover::world("4x4", 0.05).unwrap();
+    let mixture = careful(&model());
+    let finding = |radius| {
+        let ball = Arc::new(Ball::new(vec![1.0 / 16.0; 16], radius).unwrap());
+        let target = Target::new(world.model.measures(), vec![Constraint::share("visits", ball)]).unwrap();
+        let model = Arc::new(world.model.select(target.selection()));
+        let options = Options { most: 4_000, ..Options::default() };
+        evaluate(&mixture, &mut judge(&model, 7), target.set(), &options).unwrap().finding
+    };
+    assert_eq!((finding(0.9), finding(0.1)), (Finding::Inside, Finding::Outside));
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let model = model();
+    let mixture = careful(&model);
+    let refused = |set: SharedSet, options: Options| {
+        evaluate(&mixture, &mut judge(&model, 7), &set, &options).unwrap_err()
+    };
+    let three: SharedSet = Arc::new(Bounds::nonnegative(3));
+    assert!(matches!(refused(three, Options::default()), Error::Dimension { found: 2, expected: 3, .. }));
+    let short = Options { ranges: vec![Some((0.0, 1.0))], ..Options::default() };
+    assert!(matches!(refused(paper(), short), Error::Dimension { found: 1, expected: 2, .. }));
+    let narrow = Options { ranges: vec![None, Some((-0.01, 0.0))], ..Options::default() };
+    assert!(matches!(refused(paper(), narrow), Error::OutOfRange { value, .. } if value < -0.01));
+    let broken: SharedSet = Arc::new(FromProjection::new(2, |_, out| out.fill(f64::NAN)));
+    assert!(matches!(refused(broken, Options::default()), Error::Projection { .. }));
+    for options in [
+        Options { confidence: 1.0, ..Options::default() },
+        Options { first: 1, ..Options::default() },
+        Options { most: 999, ..Options::default() },
+    ] {
+        assert!(matches!(refused(paper(), options), Error::OutOfRange { .. }));
+    }
+}

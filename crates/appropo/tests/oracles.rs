@@ -1,0 +1,287 @@
+//! Oracles that learn: true feasibility by exact evaluation with every step counted, and worlds that misbehave.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use appropo::constraint::{Constraint, Target};
+use appropo::env::{Environment, Simulator, Space, Status, TabularMdp, World, mars_rover};
+use appropo::error::{Error, Result};
+use appropo::measurement::{Discounting, Measures};
+use appropo::oracle::{
+    Cache, Imagine, Model, ModelOptions, MonteCarlo, Positive, PositiveOptions, Respond, Response,
+};
+use appropo::player::{FullyCorrective, Player};
+use appropo::policy::{Mixed, TabularPolicy};
+use appropo::random::{self, Generator};
+use appropo::rl::actor_critic::{Collect, Options as Learning};
+use appropo::rl::{ActorCritic, Episode, Occupancy, QLearner, QOptions};
+use appropo::set::{Ball, Bounds, ConvexSet, HalfSpace, L1Ball, Lift, Product, SharedSet, Similarity};
+use appropo::solver::{Assurance, Options, appropo, appropo_imagined};
+
+const GAMMA: f64 = 0.99;
+const LIMIT: usize = 300;
+
+struct Rover {
+    target: Target,
+    model: Arc<TabularMdp>,
+}
+
+impl Rover {
+    fn new(diverse: bool) -> Self {
+        let World { model, grid } = mars_rover::world("8x8", 0.05).unwrap();
+        let mut constraints = vec![
+            Constraint::at_most("failure", 0.2).unwrap(),
+            Constraint::at_least("reward", -0.17).unwrap(),
+        ];
+        if diverse {
+            let ball = Ball::new(grid.unwrap().uniform_upper_triangle(), 0.12).unwrap();
+            constraints.push(Constraint::share("visits", Arc::new(ball)));
+        }
+        let target = Target::new(model.measures(), constraints).unwrap();
+        let model = Arc::new(model.select(target.selection()));
+        Self { target, model }
+    }
+
+    fn simulator(&self) -> Box<dyn Environment> {
+        Box::new(Simulator::new(Arc::clone(&self.model), Some(LIMIT)))
+    }
+
+    fn discounting() -> Discounting {
+        Discounting::new(GAMMA, None).unwrap()
+    }
+
+    fn true_distance(&self, mixture: &Mixed<TabularPolicy>) -> f64 {
+        let z =
+            Occupancy::of_mixture(&self.model, &Self::discounting(), mixture).unwrap().measure(&self.model);
+        self.target.set().distance(&z)
+    }
+
+    /// The samples that a learnt model took, and the true distance of its mixture.
+    fn by_model(&self, budget: u64, seed: u64) -> (u64, f64) {
+        let options = ModelOptions { budget, ..ModelOptions::default() };
+        let rng = random::generator(seed);
+        let mut model = Model::new(self.simulator(), Self::discounting(), LIMIT, options, rng).unwrap();
+        let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
+        let (assurance, options) = (Assurance::default(), Options::default());
+        let solution =
+            appropo_imagined(self.target.set(), player, &mut model, &assurance, &options, &mut ()).unwrap();
+        (Imagine::samples(&model), self.true_distance(&solution.mixture))
+    }
+}
+
+#[test]
+fn a_learnt_model_holds_for_every_seed_within_1500_samples() {
+    let rover = Rover::new(false);
+    for seed in 0..25 {
+        let (samples, distance) = rover.by_model(1500, seed);
+        assert!(distance == 0.0 && samples <= 1500, "seed {seed}: {distance} after {samples}");
+    }
+}
+
+#[test]
+fn a_learnt_model_holds_with_diversity_within_2500_samples() {
+    let rover = Rover::new(true);
+    for seed in 0..3 {
+        let (samples, distance) = rover.by_model(2500, seed);
+        assert!(distance <= 1e-9 && samples <= 2500, "seed {seed}: {distance} after {samples}");
+    }
+}
+
+fn q_learning(world: Box<dyn Environment>, judge: Box<dyn Environment>, budget: u64) -> Positive<QLearner> {
+    let mut rng = random::generator(1);
+    let learner = QLearner::new(world, GAMMA, LIMIT, QOptions::default(), rng.clone()).unwrap();
+    let judge = MonteCarlo::new(Episode::new(judge, GAMMA, LIMIT), &mut rng);
+    Positive::new(learner, judge, PositiveOptions { budget, fresh: 0, ..PositiveOptions::default() }).unwrap()
+}
+
+/// The last n episodes of a positive response pay λ no more than was asked for.
+#[test]
+fn positive_responses_are_positive() {
+    let rover = Rover::new(false);
+    let mut oracle = q_learning(rover.simulator(), rover.simulator(), 200_000);
+    for (lam, offset) in [([1.0, 0.0], 0.2), ([0.0, -1.0], 0.17), ([0.6, -0.8], 0.25)] {
+        let response = oracle.respond(&lam, offset).unwrap();
+        let payoff = lam[0] * response.z_hat[0] + lam[1] * response.z_hat[1];
+        assert!(payoff <= offset + 1e-12 && !response.gave_up, "{payoff} for {lam:?}");
+        assert_eq!(response.spread.unwrap().episodes, 20.0);
+    }
+    // Nothing pays less than nothing: the budget ends.
+    assert!(oracle.respond(&[1.0, 0.0], -1.0).unwrap().gave_up);
+    assert!(oracle.samples() >= 200_000);
+}
+
+/// What a policy in the mixture does, does not change when its learner goes on.
+#[test]
+fn answers_are_copies() {
+    let rover = Rover::new(false);
+    let mut rng = random::generator(2);
+    let options = Learning { collect: Collect::Steps(16), ..Learning::a2c() };
+    let learner = ActorCritic::new(vec![rover.simulator()], GAMMA, LIMIT, options, rng.clone()).unwrap();
+    let judge = MonteCarlo::new(Episode::new(rover.simulator(), GAMMA, LIMIT), &mut rng);
+    let options = PositiveOptions { iterates: true, ..PositiveOptions::default() };
+    let mut oracle = Positive::new(learner, judge, options).unwrap();
+    let first = oracle.respond(&[0.0, -1.0], 0.5).unwrap().policy;
+    let before: Vec<Vec<f32>> = first.parts().iter().map(|(_, p)| p.parameters().to_vec()).collect();
+    oracle.respond(&[1.0, 0.0], 0.5).unwrap();
+    assert_eq!(before.len(), 20);
+    assert!(first.parts().iter().zip(&before).all(|((_, p), b)| p.parameters() == b));
+    assert_ne!(before[0], before[19]);
+}
+
+/// Counts how often it is asked.
+struct Asked(Vec<f64>);
+
+impl Respond for Asked {
+    type Policy = ();
+    fn respond(&mut self, _: &[f64], _: f64) -> Result<Response<()>> {
+        let z_hat = vec![self.0.remove(0)];
+        Ok(Response { policy: Mixed::one(Arc::new(())), z_hat, spread: None, bound: None, gave_up: false })
+    }
+}
+
+#[test]
+fn the_cache_answers_what_it_can() {
+    let mut cache = Cache::new(Asked(vec![3.0, 1.0, 0.0])).with_epsilon(0.5);
+    assert_eq!(cache.respond(&[1.0], 5.0).unwrap().z_hat, [3.0]);
+    assert_eq!(cache.respond(&[1.0], 2.5).unwrap().z_hat, [3.0]); // 3 ≤ 2.5 + ε
+    assert_eq!(cache.calls(), 1);
+    assert_eq!(cache.respond(&[1.0], 2.0).unwrap().z_hat, [1.0]);
+    assert_eq!(cache.calls(), 2);
+    assert_eq!(cache.respond(&[-1.0], -3.0).unwrap().z_hat, [3.0]);
+    assert_eq!(cache.calls(), 2);
+}
+
+/// A point of a tightened set, moved by no more than the errors, lies in the set.
+#[test]
+fn tightened_sets_leave_room_for_errors() {
+    let mut rng = random::generator(7);
+    let ball = || Arc::new(Ball::new(vec![0.3, -0.1], 0.8).unwrap()) as SharedSet;
+    let sets: Vec<SharedSet> = vec![
+        ball(),
+        Arc::new(Bounds::new(vec![-1.0, f64::NEG_INFINITY], vec![1.0, 0.4]).unwrap()),
+        Arc::new(HalfSpace::new(vec![2.0, -1.0], 0.5).unwrap()),
+        Arc::new(L1Ball::new(vec![0.0, 0.2], 1.5).unwrap()),
+        Arc::new(Similarity::scale(ball(), 2.0).unwrap()),
+        Arc::new(Product::new(vec![ball(), Arc::new(Bounds::at_most(1.0).unwrap())])),
+        Arc::new(Lift::share(ball())),
+    ];
+    for (k, set) in sets.iter().enumerate() {
+        let errors: Vec<f64> = (0..set.dim()).map(|i| 0.05 + 0.03 * i as f64).collect();
+        let mut inside = 0;
+        for _ in 0..2000 {
+            let mut at: Vec<f64> = (0..set.dim()).map(|_| 2.0 * random::unit(&mut rng) - 1.0).collect();
+            if k == 6 {
+                at[2] += 2.0; // a number of steps
+            }
+            let Some(tight) = set.tightened(&at, &errors) else { continue };
+            if tight.contains(&at, 1e-12) {
+                inside += 1;
+                for _ in 0..20 {
+                    let moved: Vec<f64> = at
+                        .iter()
+                        .zip(&errors)
+                        .map(|(x, e)| x + e * random::unit(&mut rng).mul_add(2.0, -1.0))
+                        .collect();
+                    assert!(set.contains(&moved, 1e-9), "set {k} at {at:?}");
+                }
+            }
+        }
+        assert!(inside > 50, "set {k}: {inside}");
+    }
+    assert!(ball().tightened(&[0.0, 0.0], &[1.0, 1.0]).is_none());
+}
+
+/// A world that goes wrong in its third episode.
+struct Broken {
+    measures: Measures,
+    what: &'static str,
+    episodes: usize,
+}
+
+impl Broken {
+    fn new(what: &'static str) -> Box<dyn Environment> {
+        Box::new(Self { measures: Measures::new([("cost", 1)]), what, episodes: 0 })
+    }
+}
+
+impl Environment for Broken {
+    fn measures(&self) -> &Measures {
+        &self.measures
+    }
+    fn observations(&self) -> Space {
+        Space::Discrete(2)
+    }
+    fn actions(&self) -> Space {
+        Space::Discrete(2)
+    }
+    fn reset(&mut self, _: &mut Generator, observation: &mut [f64]) -> Result<()> {
+        self.episodes += 1;
+        observation[0] = 0.0;
+        Ok(())
+    }
+    fn step(
+        &mut self,
+        _: &[f64],
+        _: &mut Generator,
+        observation: &mut [f64],
+        z: &mut [f64],
+    ) -> Result<Status> {
+        z[0] = 1.0;
+        match self.what {
+            _ if self.episodes < 3 => return Ok(Status::Ended),
+            "NaN observation" => observation[0] = f64::NAN,
+            "NaN measurement" => z[0] = f64::NAN,
+            "huge measurement" => z[0] = 1e300,
+            _ => return Ok(Status::Running),
+        }
+        Ok(Status::Ended)
+    }
+}
+
+#[test]
+fn worlds_that_misbehave_are_named() {
+    for what in ["NaN observation", "NaN measurement", "huge measurement"] {
+        let mut oracle = q_learning(Broken::new(what), Broken::new("fine"), 10_000);
+        match oracle.respond(&[1.0], 0.0) {
+            Err(Error::World { step: 1, entry: 0, .. }) => {}
+            other => panic!("{what}: {other:?}"),
+        }
+    }
+    // An episode that never ends is cut off, and the budget ends the search.
+    let mut oracle = q_learning(Broken::new("endless"), Broken::new("endless"), 10_000);
+    assert!(oracle.respond(&[1.0], 0.0).unwrap().gave_up);
+    assert!((10_000..30_000).contains(&oracle.samples()));
+}
+
+/// An oracle whose world breaks down after the first answer.
+struct BreaksDown(usize);
+
+impl Respond for BreaksDown {
+    type Policy = ();
+    fn respond(&mut self, _: &[f64], _: f64) -> Result<Response<()>> {
+        self.0 += 1;
+        if self.0 > 1 {
+            return Err(Error::World { what: "measurement", entry: 0, value: f64::NAN, step: 7 });
+        }
+        let policy = Mixed::one(Arc::new(()));
+        Ok(Response { policy, z_hat: vec![2.0], spread: None, bound: None, gave_up: false })
+    }
+}
+
+#[test]
+fn the_work_so_far_is_kept() {
+    let set: SharedSet = Arc::new(Bounds::at_most(0.0).unwrap());
+    let mut player = FullyCorrective::new(Arc::clone(&set));
+    let solution = appropo(&set, &mut player, &mut BreaksDown(0), &Options::default(), &mut ()).unwrap();
+    assert_eq!(solution.certificate.z_bar, [2.0]);
+    assert_eq!(solution.mixture.parts().len(), 1);
+    assert!(matches!(solution.failure, Some(Error::World { step: 7, .. })));
+}
+
+#[test]
+fn a_measurement_of_the_wrong_length_is_refused() {
+    let rover = Rover::new(false);
+    let mut oracle = q_learning(rover.simulator(), rover.simulator(), 10_000);
+    assert!(matches!(oracle.respond(&[1.0], 0.0), Err(Error::Dimension { found: 1, expected: 2, .. })));
+}
