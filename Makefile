@@ -10,3 +10,4 @@ test:
 # Speed as ratios to a named alternative in the same run.
 bench:
 	cargo bench --package appropo --bench ratios
+	bench/stable_baselines3.sh

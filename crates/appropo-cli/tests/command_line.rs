@@ -336,3 +336,24 @@ fn bad_usage_has_status_2() {
         assert_eq!(appropo(arguments).status.code(), Some(2), "{arguments:?}");
     }
 }
+
+/// Every oracle that learns answers in the same JSON object, and the same seed gives the same answer.
+#[test]
+fn oracles_that_learn_count_their_samples() {
+    let run = |oracle: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_appropo"))
+            .args(["solve", "mars-rover", "--json", "--samples", "3000", "--oracle", oracle])
+            .output()
+            .unwrap();
+        let mut json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        json["seconds"] = 0.into();
+        (output.status.code().unwrap(), json)
+    };
+    for oracle in ["model", "a2c", "ppo", "q-learning"] {
+        let (status, json) = run(oracle);
+        assert_eq!((status, &json), (run(oracle).0, &run(oracle).1), "{oracle}");
+        assert!(json["samples"].as_u64().unwrap() > 0 && json["evaluation_samples"].as_u64().unwrap() > 0);
+        assert_eq!(status, if json["verdict"] == "feasible" { 0 } else { 4 }, "{oracle}: {json}");
+    }
+    assert_eq!(run("model").0, 0);
+}

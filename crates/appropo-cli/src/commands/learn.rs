@@ -107,7 +107,8 @@ fn evaluate<P: Policy>(
     let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
     let (set, limit) = (problem.target.set(), limit(horizon));
     let mut judge = MonteCarlo::new(Episode::new(world(problem), gamma, limit), rng);
-    let judged = confidence::evaluate(&mixture, &mut judge, set, &confidence::Options::default())?;
+    let options = confidence::Options { most: 16_000, ..confidence::Options::default() };
+    let judged = confidence::evaluate(&mixture, &mut judge, set, &options)?;
     let evidence = format!(
         "{} fresh episodes at level {}: {}",
         judged.episodes,

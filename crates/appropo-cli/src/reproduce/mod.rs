@@ -187,3 +187,31 @@ fn summary<'a>(series: impl Iterator<Item = &'a Series>, seeds: u64) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One and two threads give the same bytes, and a second run gives them again.
+    #[test]
+    fn threads_do_not_matter() {
+        let rover = Rover::new().unwrap();
+        let play = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let methods = main_methods().into_iter().chain([own_methods().remove(0)]).collect();
+            let Ok(series) = pool.install(|| all("", &rover, methods, 2)) else { panic!("a run failed") };
+            table(series.iter())
+        };
+        let one = play(1);
+        assert_eq!(one, play(2));
+        assert_eq!(one.lines().count(), 1 + 4 * 2 * 101);
+    }
+
+    #[test]
+    fn holding_counts_from_the_last_violation() {
+        let look = |samples, failure| Look { samples, truth: [failure, -0.1, 0.5], estimate: [0.0; 3] };
+        let looks = [look(0, 0.1), look(250, 0.3), look(500, 0.1), look(750, 0.2)];
+        assert_eq!(run::holds_from(&looks, false), Some(500));
+        assert_eq!(run::holds_from(&looks, true), None);
+    }
+}

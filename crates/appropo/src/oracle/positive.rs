@@ -89,7 +89,9 @@ impl<L: Learner> Respond for Positive<L> {
 
     fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<L::Policy>> {
         dimension("lambda", lam.len(), self.judge.dim())?;
-        let weights: Vec<f64> = lam.iter().map(|l| -l).collect();
+        // Learning rates and entropy bonuses are made for rewards of one size; which policy is best does not depend on it.
+        let length = vector::norm(lam).max(f64::MIN_POSITIVE);
+        let weights: Vec<f64> = lam.iter().map(|l| -l / length).collect();
         self.trail.clear();
         self.iterates.clear();
         let is_positive = loop {
