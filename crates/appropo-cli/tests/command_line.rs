@@ -341,7 +341,7 @@ fn bad_usage_has_status_2() {
 #[test]
 fn oracles_that_learn_count_their_samples() {
     let run = |oracle: &str| {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_appropo"))
+        let output = Command::new(env!("CARGO_BIN_EXE_appropo"))
             .args(["solve", "mars-rover", "--json", "--samples", "3000", "--oracle", oracle])
             .output()
             .unwrap();

@@ -200,7 +200,7 @@ struct Broken {
 }
 
 impl Broken {
-    fn new(what: &'static str) -> Box<dyn Environment> {
+    fn boxed(what: &'static str) -> Box<dyn Environment> {
         Box::new(Self { measures: Measures::new([("cost", 1)]), what, episodes: 0 })
     }
 }
@@ -242,14 +242,14 @@ impl Environment for Broken {
 #[test]
 fn worlds_that_misbehave_are_named() {
     for what in ["NaN observation", "NaN measurement", "huge measurement"] {
-        let mut oracle = q_learning(Broken::new(what), Broken::new("fine"), 10_000);
+        let mut oracle = q_learning(Broken::boxed(what), Broken::boxed("fine"), 10_000);
         match oracle.respond(&[1.0], 0.0) {
             Err(Error::World { step: 1, entry: 0, .. }) => {}
             other => panic!("{what}: {other:?}"),
         }
     }
     // An episode that never ends is cut off, and the budget ends the search.
-    let mut oracle = q_learning(Broken::new("endless"), Broken::new("endless"), 10_000);
+    let mut oracle = q_learning(Broken::boxed("endless"), Broken::boxed("endless"), 10_000);
     assert!(oracle.respond(&[1.0], 0.0).unwrap().gave_up);
     assert!((10_000..30_000).contains(&oracle.samples()));
 }
