@@ -209,7 +209,8 @@ fn rcpo(rover: &Rover, rate: f64, seed: u64) -> Result<Vec<Look>> {
         if rcpo.samples() > curve.due() {
             let mixture = Mixed::one(Arc::new(rcpo.policy()));
             let truth = rover.point(&rover.truth()?.measure(&mixture)?);
-            let mean = rcpo.trail().mean();
+            let trail = rcpo.trail();
+            let mean = if trail.episodes() > 0 { trail.mean() } else { vec![f64::NAN; 2] };
             curve.update(rcpo.samples(), truth, [mean[0], mean[1], f64::NAN]);
         }
     }
