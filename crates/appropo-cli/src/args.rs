@@ -50,8 +50,8 @@ pub struct Reproduce {
     #[arg(long)]
     pub quick: bool,
     /// Threads to use; all processors by default
-    #[arg(long)]
-    pub threads: Option<usize>,
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
 }
 
 #[derive(Args)]
@@ -103,7 +103,7 @@ pub struct Overrides {
     /// The step size η, for ogd and momentum
     #[arg(long, value_parser = positive)]
     eta: Option<f64>,
-    /// The most steps to learn from, for oracles that learn
+    /// Steps after which an oracle stops learning; estimating its last answer takes some more
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     samples: Option<u64>,
     /// The seed of all random draws

@@ -41,6 +41,7 @@ impl From<appropo::error::Error> for Failure {
             Error::NeverEnds { .. }
             | Error::NoConicForm { .. }
             | Error::OutOfRange { .. }
+            | Error::Unsuitable { .. }
             | Error::UnknownMeasure { .. } => Failure::Input(error.to_string()),
             _ => Failure::Other(error.to_string()),
         }

@@ -200,6 +200,9 @@ impl Report {
                     number(self.lower_bound)
                 )
             }
+            Verdict::Undecided if self.distance <= 1e-12 => {
+                "undecided: the mixed policy seems to satisfy every constraint, but not surely enough".into()
+            }
             Verdict::Undecided => format!(
                 "undecided: the best policy found misses by {}, and none comes closer than {}",
                 number(self.distance),

@@ -124,9 +124,11 @@ fn answers_are_copies() {
     let first = oracle.respond(&[0.0, -1.0], 0.5).unwrap().policy;
     let before: Vec<Vec<f32>> = first.parts().iter().map(|(_, p)| p.parameters().to_vec()).collect();
     oracle.respond(&[1.0, 0.0], 0.5).unwrap();
-    assert_eq!(before.len(), 20);
+    // An iterate that ended two of the last 20 episodes counts twice.
+    assert!((2..=20).contains(&before.len()), "{}", before.len());
+    assert!(first.parts().iter().all(|(weight, _)| (weight * 20.0 - (weight * 20.0).round()).abs() < 1e-9));
     assert!(first.parts().iter().zip(&before).all(|((_, p), b)| p.parameters() == b));
-    assert_ne!(before[0], before[19]);
+    assert_ne!(before.first(), before.last());
 }
 
 /// Counts how often it is asked.

@@ -17,10 +17,16 @@ use appropo::rl::{ActorCritic, Episode, Learner, Occupancy, QLearner, QOptions};
 use appropo::set::{ConvexSet, SharedSet};
 use appropo::solver::{Assurance, Options, Round, Solution, appropo, appropo_imagined};
 
-use super::solve::player;
+use super::solve::{player, rounds};
 use crate::Failure;
 use crate::problem::{OracleKind, Problem, Settings, limit};
 use crate::report::Found;
+
+/// Entries of a table with one row a step that still fit into memory.
+const MOST_STAGES: f64 = 2e8;
+
+/// About the most steps that judging a result takes.
+const EVALUATION: usize = 4_000_000;
 
 /// What was learnt, and what went wrong on the way if anything did.
 pub fn run(
@@ -29,16 +35,27 @@ pub fn run(
     oracle: OracleKind,
 ) -> Result<(Found, Option<Error>), Failure> {
     let mut rng = random::generator(settings.seed);
+    if let (Some(model), Some(horizon)) = (problem.world.model(), problem.discounting.horizon()) {
+        let size = horizon as f64 * (model.states() * model.actions()) as f64;
+        if size > MOST_STAGES {
+            let text = format!(
+                "horizon times states times actions is {size:e}; expected at most {MOST_STAGES:e}: set a shorter horizon"
+            );
+            return Err(Failure::Input(text));
+        }
+    }
     let set = problem.target.set();
     let options = Options {
-        rounds: settings.rounds.unwrap_or(1000),
+        rounds: rounds(settings),
         tolerance: settings.tolerance,
-        ..Options::default()
+        goal: settings.goal,
+        epsilon: settings.tolerance,
     };
     let (gamma, limit) = (problem.discounting.gamma(), limit(problem.discounting.horizon()));
     if oracle == OracleKind::Model {
         let model_options = ModelOptions { budget: settings.samples, ..ModelOptions::default() };
-        let mut model = Model::new(world(problem), problem.discounting, limit, model_options, rng.clone())?;
+        let mut model =
+            Model::new(world(problem), problem.discounting, limit, model_options, random::split(&mut rng))?;
         let new_player = |set: &SharedSet| player(set, settings, None, options.rounds);
         let mut progress = Progress::new(settings.samples);
         let mut watch = |round: &Round<TabularPolicy>| progress.show(round);
@@ -51,7 +68,8 @@ pub fn run(
     let worlds = |count: usize| (0..count).map(|_| world(problem)).collect();
     match oracle {
         OracleKind::QLearning => {
-            let learner = QLearner::new(world(problem), gamma, limit, QOptions::default(), rng.clone())?;
+            let learner =
+                QLearner::new(world(problem), gamma, limit, QOptions::default(), random::split(&mut rng))?;
             play(problem, settings, learner, game_player.as_mut(), &options, rng)
         }
         _ => {
@@ -65,7 +83,8 @@ pub fn run(
                 },
                 _ => actor_critic::Options { entropy: 0.003, ..actor_critic::Options::ppo() },
             };
-            let learner = ActorCritic::new(worlds(4), gamma, limit, learner_options, rng.clone())?;
+            let learner =
+                ActorCritic::new(worlds(4), gamma, limit, learner_options, random::split(&mut rng))?;
             play(problem, settings, learner, game_player.as_mut(), &options, rng)
         }
     }
@@ -107,7 +126,8 @@ fn evaluate<P: Policy>(
     let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
     let (set, limit) = (problem.target.set(), limit(horizon));
     let mut judge = MonteCarlo::new(Episode::new(world(problem), gamma, limit), rng);
-    let options = confidence::Options { most: 16_000, ..confidence::Options::default() };
+    let most = (EVALUATION / limit).clamp(100, 16_000);
+    let options = confidence::Options { first: most.min(1000), most, ..confidence::Options::default() };
     let judged = confidence::evaluate(&mixture, &mut judge, set, &options)?;
     let evidence = format!(
         "{} fresh episodes at level {}: {}",

@@ -19,7 +19,9 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
     let objective = entry(&problem, &arguments.measure)?;
     let start = Instant::now();
     if settings.oracle.is_some_and(|oracle| oracle != OracleKind::Exact) {
-        return Err(Failure::Input("maximize and minimize plan in a known model; use --oracle exact".into()));
+        return Err(Failure::Input(
+            "maximize and minimize plan in a known model and take no oracle but exact".into(),
+        ));
     }
     let model = known(&problem)?.select(&problem.target.selection_with(objective, sign));
     let set = problem.target.set();

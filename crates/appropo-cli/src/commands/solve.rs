@@ -49,10 +49,12 @@ pub fn run(arguments: &Solve) -> Result<Output, Failure> {
 
 /// The model of a problem that has one.
 pub fn known(problem: &Problem) -> Result<&Arc<TabularMdp>, Failure> {
-    problem
-        .world
-        .model()
-        .ok_or_else(|| Failure::Input("this world has no model to plan in; use --oracle ppo or a2c".into()))
+    problem.world.model().ok_or_else(|| {
+        Failure::Input(
+            "this world has no model to plan in; only \"appropo solve\" with --oracle ppo or a2c works here"
+                .into(),
+        )
+    })
 }
 
 fn plan(problem: &Problem, settings: &Settings) -> Result<Found, Failure> {

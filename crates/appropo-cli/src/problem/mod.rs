@@ -81,6 +81,10 @@ impl Problem {
                 return discount.at(Err(Error::NeverEnds { state, action }));
             }
         }
+        if world.model().is_none() && horizon.is_none() {
+            let mistake = "a world without a model needs a horizon; write horizon = 500";
+            return Err(environment.mistake(mistake));
+        }
         let mut constraints = Vec::new();
         let mut shown = Vec::new();
         if let Some(entry) = root.get("constraint") {

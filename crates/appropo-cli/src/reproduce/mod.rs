@@ -72,7 +72,7 @@ pub fn run(arguments: &Reproduce) -> Result<Output, Failure> {
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::Input(format!("--out {}: {error}", arguments.out)))?;
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(arguments.threads.unwrap_or(0))
+        .num_threads(arguments.threads.unwrap_or(0).into())
         .build()
         .map_err(|error| Failure::Other(error.to_string()))?;
     let rover = Rover::new()?;

@@ -221,7 +221,7 @@ fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Result<
     let target = rover.target(diverse);
     let model = rover.model(target);
     let mut rng = random::generator(seed);
-    let learner = a2c(&model, rng.clone())?;
+    let learner = a2c(&model, random::split(&mut rng))?;
     let judge = MonteCarlo::new(Episode::new(simulator(&model), GAMMA, HORIZON), &mut rng);
     // ẑ comes from the same n episodes, as in the paper.
     let options = PositiveOptions { episodes: n, fresh: 0, budget: SAMPLES, ..PositiveOptions::default() };

@@ -1,7 +1,7 @@
-use std::f64::consts::{SQRT_2, TAU};
+use std::f64::consts::SQRT_2;
 
 use crate::nn::{Layer, Order};
-use crate::random::{Generator, unit};
+use crate::random::{Generator, normal};
 use crate::vector::{add_scaled, dot, norm, scale};
 
 /// The factors that the orthogonal weights of a new network are multiplied by.
@@ -55,11 +55,6 @@ fn orthonormal(count: usize, length: usize, rng: &mut Generator) -> Vec<Vec<f64>
         }
     }
     basis
-}
-
-/// A number from the standard normal distribution, by Box and Muller.
-fn normal(rng: &mut Generator) -> f64 {
-    (-2.0 * (1.0 - unit(rng)).ln()).sqrt() * (TAU * unit(rng)).cos()
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl<O: Respond> Respond for Cache<O> {
             best.filter(|i| vector::norm(lam) > 0.0 && payoff(i) <= offset + self.epsilon && is_new(i));
         self.last = useful.map(|i| (i, lam.to_vec()));
         if let Some(i) = useful {
-            return Ok(Response { bound: None, ..self.answers[i].clone() });
+            return Ok(Response { bound: None, gave_up: false, ..self.answers[i].clone() });
         }
         if let Some(i) = best {
             self.oracle.start_from(&self.answers[i].policy)?;
@@ -75,7 +75,14 @@ impl<O: Respond> Respond for Cache<O> {
     }
 
     fn measure_again(&mut self, policy: &Mixed<O::Policy>) -> Result<Option<(Vec<f64>, Spread)>> {
-        self.oracle.measure_again(policy)
+        let better = self.oracle.measure_again(policy)?;
+        if let Some((z_hat, spread)) = &better {
+            for answer in self.answers.iter_mut().filter(|answer| answer.policy.is_same(policy)) {
+                answer.z_hat.clone_from(z_hat);
+                answer.spread = Some(spread.clone());
+            }
+        }
+        Ok(better)
     }
 
     fn start_from(&mut self, policy: &Mixed<O::Policy>) -> Result<()> {

@@ -8,7 +8,7 @@ mod positive;
 
 pub use cache::Cache;
 pub use exact::{Exact, Planner};
-pub use model::{Model, ModelOptions};
+pub use model::{Imagined, Model, ModelOptions};
 pub use monte_carlo::MonteCarlo;
 pub use positive::{Positive, PositiveOptions};
 

@@ -1,11 +1,12 @@
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::{Exact, Imagine, Planner, Respond, Response};
 use crate::env::{Environment, Status, TabularMdp};
-use crate::error::{Error, Result, in_range};
+use crate::error::{Error, Result, in_range, not_too_large};
 use crate::measurement::{Discounting, Estimate, Spread};
 use crate::policy::{Memory, Mixed, Policy, TabularPolicy};
-use crate::random::{self, Generator};
+use crate::random::Generator;
 use crate::rl::{self, Episode, Occupancy, Plan};
 
 /// The settings of the model-based oracle.
@@ -44,9 +45,42 @@ pub struct Model {
     samples: u64,
     /// The measurements of all episodes so far.
     played: Estimate,
-    /// The oracle of the model as it is; `None` once a step has been taken.
-    exact: Option<Exact>,
+    /// The oracle of the model as it is; `None` once an episode has begun.
+    imagined: Option<Imagined>,
     rng: Generator,
+}
+
+/// Best responses in a model, by actions that are available in the world.
+pub struct Imagined {
+    exact: Exact,
+    /// What stands for each action, as `[state * actions + action]`.
+    available: Vec<u32>,
+    actions: usize,
+    /// What became of the exact oracle's policies, so that equal answers share one policy.
+    known: HashMap<Vec<u32>, Arc<TabularPolicy>>,
+}
+
+impl Respond for Imagined {
+    type Policy = TabularPolicy;
+
+    fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<TabularPolicy>> {
+        let response = self.exact.respond(lam, offset)?;
+        let [(_, planned)] = response.policy.parts() else { return Ok(response) };
+        let states = planned.states();
+        let mut table = Vec::with_capacity(states * planned.stages());
+        for (stage, state) in (0..planned.stages()).flat_map(|t| (0..states).map(move |s| (t, s))) {
+            let action = (0..self.actions).find(|&a| planned.probability(stage, state, a) > 0.0).unwrap_or(0);
+            table.push(self.available.get(state * self.actions + action).copied().unwrap_or(0));
+        }
+        let policy = match self.known.get(&table) {
+            Some(policy) => Arc::clone(policy),
+            None => {
+                let policy = TabularPolicy::deterministic(states, self.actions, table.clone())?;
+                Arc::clone(self.known.entry(table).or_insert(Arc::new(policy)))
+            }
+        };
+        Ok(Response { policy: Mixed::one(policy), ..response })
+    }
 }
 
 /// How likely a plan must be to meet something new for it to be worth playing on.
@@ -62,7 +96,7 @@ impl Model {
         discounting: Discounting,
         limit: usize,
         options: ModelOptions,
-        mut rng: Generator,
+        rng: Generator,
     ) -> Result<Self> {
         let (Some(states), Some(actions)) = (world.observations().count(), world.actions().count()) else {
             return Err(Error::Unsuitable {
@@ -71,6 +105,9 @@ impl Model {
                 instead: "\"ppo\" or \"a2c\"",
             });
         };
+        if let Some(horizon) = discounting.horizon() {
+            not_too_large("horizon times states times actions", &[horizon, states, actions], 200_000_000)?;
+        }
         in_range("trials", options.trials as f64, options.trials > 0, "1 or more")?;
         let dim = world.measures().dim();
         let endless = discounting.gamma() == 1.0 && discounting.horizon().is_none();
@@ -87,14 +124,16 @@ impl Model {
             starts: Vec::new(),
             samples: 0,
             played: Estimate::new(dim),
-            exact: None,
-            rng: random::split(&mut rng),
+            imagined: None,
+            rng,
         })
     }
 
     /// Tries everything m times that is not too hard to get to.
     fn survey(&mut self) -> Result<()> {
-        loop {
+        // One start with nothing new near it says little about other starts.
+        let mut idle = 0.0;
+        while idle * REACH < 1.0 && self.samples < self.options.budget {
             self.start()?;
             let before = self.samples;
             let mut plan = self.curiosity()?;
@@ -103,10 +142,9 @@ impl Model {
                     plan = self.curiosity()?;
                 }
             }
-            if self.samples == before || self.samples >= self.options.budget {
-                return Ok(());
-            }
+            idle = if self.samples == before { idle + 1.0 } else { 0.0 };
         }
+        Ok(())
     }
 
     /// The plan that soonest gets to anything that is not trusted, a free exit.
@@ -129,7 +167,8 @@ impl Model {
     }
 
     fn start(&mut self) -> Result<()> {
-        if self.episode.steps() > 0 {
+        // An episode that was left says nothing of whole ones.
+        if self.episode.steps() > 0 && self.episode.status() != Status::Running {
             self.played.add(self.episode.sum());
         }
         self.episode.start(&mut self.rng)?;
@@ -138,7 +177,7 @@ impl Model {
             Some((_, count)) => *count += 1,
             None => self.starts.push((start, 1)),
         }
-        self.exact = None;
+        self.imagined = None;
         Ok(())
     }
 
@@ -176,6 +215,15 @@ impl Model {
         self.tried[pair] as usize >= self.options.trials
     }
 
+    /// The action itself where it is trusted, else the one tried most often there.
+    fn available(&self, state: usize, action: usize) -> usize {
+        let tried = |action: &usize| self.tried[state * self.actions + action];
+        if self.is_trusted(state * self.actions + action) {
+            return action;
+        }
+        (0..self.actions).rev().max_by_key(tried).unwrap_or(action)
+    }
+
     /// What was seen as a model. An action that is not trusted ends the episode while exploring; otherwise it is the same
     /// as the one tried most often there, and ends the episode only where none was tried.
     fn estimated(&self, exploring: bool) -> Result<TabularMdp> {
@@ -187,14 +235,10 @@ impl Model {
             model.start(state, f64::from(count) / f64::from(total));
         }
         for state in 0..self.states {
-            let pairs = state * self.actions..(state + 1) * self.actions;
-            let usual = pairs.clone().max_by_key(|pair| (self.tried[*pair], usize::MAX - pair));
-            for pair in pairs {
-                let place = (state, pair % self.actions);
-                let shown = match usual {
-                    Some(usual) if !exploring && !self.is_trusted(pair) => usual,
-                    _ => pair,
-                };
+            for action in 0..self.actions {
+                let (place, pair) = ((state, action), state * self.actions + action);
+                let shown =
+                    if exploring { pair } else { state * self.actions + self.available(state, action) };
                 if self.tried[shown] == 0 || (exploring && !self.is_trusted(pair)) {
                     model.transition(place, 1.0, end, &[]);
                     continue;
@@ -210,17 +254,22 @@ impl Model {
 }
 
 impl Imagine for Model {
-    type Oracle = Exact;
+    type Oracle = Imagined;
 
-    fn imagined(&mut self) -> Result<&mut Exact> {
+    fn imagined(&mut self) -> Result<&mut Imagined> {
         if self.starts.is_empty() {
             self.survey()?;
         }
-        let exact = match self.exact.take() {
-            Some(exact) => exact,
-            None => Exact::new(self.estimated(false)?, self.discounting, Planner::PolicyIteration)?,
+        let imagined = match self.imagined.take() {
+            Some(imagined) => imagined,
+            None => {
+                let exact = Exact::new(self.estimated(false)?, self.discounting, Planner::PolicyIteration)?;
+                let pairs = (0..self.states).flat_map(|s| (0..self.actions).map(move |a| (s, a)));
+                let available = pairs.map(|(s, a)| self.available(s, a) as u32).collect();
+                Imagined { exact, available, actions: self.actions, known: HashMap::new() }
+            }
         };
-        Ok(self.exact.insert(exact))
+        Ok(self.imagined.insert(imagined))
     }
 
     fn practise(&mut self, mixture: &Mixed<TabularPolicy>) -> Result<bool> {

@@ -30,10 +30,6 @@ impl MonteCarlo {
         in_range("policies", mixture.parts().len() as f64, !mixture.parts().is_empty(), "1 or more")?;
         for _ in 0..episodes {
             let Some(policy) = mixture.draw(&mut self.rng) else { break };
-            // What one policy remembers is of no use to the next.
-            if mixture.parts().len() > 1 {
-                self.memory = Memory::default();
-            }
             play_episode(&mut self.episode, policy, &mut self.memory, &mut self.action, &mut self.rng)?;
             self.samples += self.episode.steps() as u64;
             estimate.add(self.episode.sum());

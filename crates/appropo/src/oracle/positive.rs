@@ -15,10 +15,10 @@ pub struct PositiveOptions {
     pub episodes: usize,
     /// ε, by how much the return may fall short.
     pub epsilon: f64,
-    /// Episodes played afresh to estimate ẑ; 0 takes the last n, which are too good on average because they were
-    /// waited for.
+    /// Episodes played afresh to estimate ẑ, 0 or at least 2. 0 takes the last n and leaves it at that: they are too
+    /// good on average because they were waited for, but every step is then one of learning.
     pub fresh: usize,
-    /// Whether the answer is the mixture of the last n iterates rather than the last one.
+    /// Whether the answer is the mixture of the iterates that played the last n episodes rather than the last iterate.
     pub iterates: bool,
     /// Steps in all after which the problem is empirically infeasible, unless the answer is positive.
     pub budget: u64,
@@ -31,6 +31,9 @@ impl Default for PositiveOptions {
     }
 }
 
+/// Episodes that a mixture is played again for where it is not sure enough.
+const AGAIN: usize = 40;
+
 /// Any learner as a positive-response oracle (section 3.4): it learns for the reward −λ·z until the mean return of the
 /// last n episodes says λ·ẑ ≤ offset + ε.
 pub struct Positive<L: Learner> {
@@ -38,9 +41,10 @@ pub struct Positive<L: Learner> {
     judge: MonteCarlo,
     options: PositiveOptions,
     trail: Trail,
-    iterates: VecDeque<Arc<L::Policy>>,
+    /// Those who played the last n episodes, with how many each of them ended.
+    iterates: VecDeque<(usize, Arc<L::Policy>)>,
     /// Answers with what is known of them, and how much of it has been told.
-    answers: Vec<(Arc<L::Policy>, Estimate, usize)>,
+    answers: Vec<(Mixed<L::Policy>, Estimate, usize)>,
     samples: u64,
 }
 
@@ -49,6 +53,7 @@ impl<L: Learner> Positive<L> {
     pub fn new(learner: L, judge: MonteCarlo, options: PositiveOptions) -> Result<Self> {
         in_range("episodes", options.episodes as f64, options.episodes > 1, "2 or more")?;
         in_range("epsilon", options.epsilon, options.epsilon >= 0.0, "0 or more")?;
+        in_range("fresh episodes", options.fresh as f64, options.fresh != 1, "0, or 2 or more")?;
         let trail = Trail::new(options.episodes, judge.dim());
         Ok(Self {
             learner,
@@ -64,23 +69,40 @@ impl<L: Learner> Positive<L> {
     /// The answer of a policy drawn at random, to begin a cache with.
     pub fn random_response(&mut self) -> Result<Response<L::Policy>> {
         self.learner.start_afresh();
-        let policy = Arc::new(self.learner.policy());
+        let policy = Mixed::one(Arc::new(self.learner.policy()));
         let mut estimate = Estimate::new(self.judge.dim());
-        self.judge.play(&Mixed::one(Arc::clone(&policy)), self.options.episodes, &mut estimate)?;
+        self.judge.play(&policy, self.options.episodes, &mut estimate)?;
         Ok(self.response(policy, estimate, false))
     }
 
-    fn response(&mut self, policy: Arc<L::Policy>, estimate: Estimate, gave_up: bool) -> Response<L::Policy> {
+    /// Adds an iterate that ended so many episodes, and lets go of those who played before the last n.
+    fn remember(&mut self, episodes: usize, iterate: Arc<L::Policy>) {
+        if episodes > 0 {
+            self.iterates.push_back((episodes, iterate));
+        }
+        let remembered: usize = self.iterates.iter().map(|(episodes, _)| episodes).sum();
+        let mut excess = remembered.saturating_sub(self.options.episodes);
+        while excess > 0 {
+            let first = &mut self.iterates[0].0;
+            let dropped = excess.min(*first);
+            *first -= dropped;
+            excess -= dropped;
+            if *first == 0 {
+                self.iterates.pop_front();
+            }
+        }
+    }
+
+    fn response(
+        &mut self,
+        policy: Mixed<L::Policy>,
+        estimate: Estimate,
+        gave_up: bool,
+    ) -> Response<L::Policy> {
         let (z_hat, spread) = estimate.with_spread();
-        let iterates = self.iterates.drain(..).map(|iterate| (1.0, iterate));
-        let mixture = if self.options.iterates && iterates.len() > 0 {
-            Mixed::new(iterates)
-        } else {
-            Mixed::one(Arc::clone(&policy))
-        };
         let count = estimate.count();
-        self.answers.push((policy, estimate, count));
-        Response { policy: mixture, z_hat, spread: Some(spread), bound: None, gave_up }
+        self.answers.push((policy.clone(), estimate, count));
+        Response { policy, z_hat, spread: Some(spread), bound: None, gave_up }
     }
 }
 
@@ -95,12 +117,11 @@ impl<L: Learner> Respond for Positive<L> {
         self.trail.clear();
         self.iterates.clear();
         let is_positive = loop {
+            let player = self.options.iterates.then(|| Arc::new(self.learner.policy()));
+            let over = self.trail.episodes();
             self.samples += self.learner.learn(&weights, &mut self.trail)? as u64;
-            if self.options.iterates {
-                self.iterates.push_back(Arc::new(self.learner.policy()));
-                if self.iterates.len() > self.options.episodes {
-                    self.iterates.pop_front();
-                }
+            if let Some(player) = player {
+                self.remember(self.trail.episodes() - over, player);
             }
             let mean_payoff = vector::dot(lam, &self.trail.mean());
             if self.trail.is_full() && mean_payoff <= offset + self.options.epsilon {
@@ -110,28 +131,31 @@ impl<L: Learner> Respond for Positive<L> {
                 break false;
             }
         };
-        let policy = Arc::new(self.learner.policy());
+        let policy = if self.iterates.is_empty() {
+            Mixed::one(Arc::new(self.learner.policy()))
+        } else {
+            Mixed::new(self.iterates.drain(..).map(|(episodes, iterate)| (episodes as f64, iterate)))
+        };
         let mut estimate = self.trail.estimate();
-        if self.options.fresh > 1 {
+        if self.options.fresh > 0 || estimate.count() < 2 {
             estimate = Estimate::new(lam.len());
-            self.judge.play(&Mixed::one(Arc::clone(&policy)), self.options.fresh, &mut estimate)?;
+            self.judge.play(&policy, self.options.fresh.max(2), &mut estimate)?;
         }
         Ok(self.response(policy, estimate, !is_positive))
     }
 
-    /// Plays as many episodes again as have been played, where the policy carries more weight than they stand for.
+    /// Plays the policy again, the more the more weight it carries.
     fn investigate(&mut self, policy: &Mixed<L::Policy>, weight: f64) -> Result<()> {
-        let [(_, part)] = policy.parts() else { return Ok(()) };
-        let Some(answer) = self.answers.iter_mut().find(|answer| Arc::ptr_eq(&answer.0, part)) else {
+        if self.options.fresh == 0 || self.samples() >= self.options.budget {
             return Ok(());
-        };
-        let share = (weight * answer.1.count() as f64).ceil() as usize;
-        self.judge.play(policy, share, &mut answer.1)
+        }
+        let answer = self.answers.iter_mut().find(|answer| answer.0.is_same(policy));
+        let episodes = (weight * AGAIN as f64).ceil() as usize;
+        answer.map_or(Ok(()), |answer| self.judge.play(policy, episodes, &mut answer.1))
     }
 
     fn measure_again(&mut self, policy: &Mixed<L::Policy>) -> Result<Option<(Vec<f64>, Spread)>> {
-        let [(_, part)] = policy.parts() else { return Ok(None) };
-        let found = self.answers.iter_mut().find(|answer| Arc::ptr_eq(&answer.0, part));
+        let found = self.answers.iter_mut().find(|answer| answer.0.is_same(policy));
         Ok(found.filter(|answer| answer.1.count() > answer.2).map(|answer| {
             answer.2 = answer.1.count();
             answer.1.with_spread()

@@ -53,7 +53,7 @@ impl FullyCorrective {
             // How much to tighten depends on the mixture, and the mixture on the aim.
             let mut errors = self.hull.errors();
             vector::scale(&mut errors, self.caution);
-            self.aim = aim(&self.set, self.hull.point(), &errors);
+            self.aim = aim(&self.set, self.hull.point(), &errors).0;
             self.hull.approach(&self.aim)?;
         }
         self.decision = separating(&self.aim, self.hull.point())?;
@@ -71,6 +71,10 @@ impl Player for FullyCorrective {
         self.hull.add(self.regret.rounds(), z_hat, spread.cloned());
         self.regret.add(payoff(&self.decision, z_hat), z_hat);
         self.decide()
+    }
+
+    fn is_cautious(&self) -> bool {
+        self.hull.is_uncertain()
     }
 
     fn doubts(&self) -> Vec<(usize, f64)> {

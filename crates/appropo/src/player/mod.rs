@@ -34,6 +34,11 @@ pub trait Player {
     /// Takes the answer ẑₜ and moves on to λₜ₊₁. `spread` is what stands behind it, unless it is exact.
     fn observe(&mut self, z_hat: &[f64], spread: Option<&Spread>) -> Result<()>;
 
+    /// Whether it aims at less than the set, because answers are estimates.
+    fn is_cautious(&self) -> bool {
+        false
+    }
+
     /// The answers that are worth measuring again, with their weights; none where all are taken as they come.
     fn doubts(&self) -> Vec<(usize, f64)> {
         Vec::new()
@@ -76,24 +81,28 @@ fn separating(set: &dyn ConvexSet, x: &[f64]) -> Result<Decision> {
 
 /// The set to aim at from `x`, where measurements may be off by `errors`: each block is tightened by them, or by as
 /// much of them as leaves it any points.
-pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &[f64]) -> SharedSet {
+/// Also returns the least part that any block was tightened by.
+pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &[f64]) -> (SharedSet, f64) {
     if errors.iter().all(|e| *e == 0.0) {
-        return Arc::clone(set);
+        return (Arc::clone(set), 1.0);
     }
     if let Some(blocks) = set.blocks() {
         let mut start = 0;
-        let aims = blocks.iter().map(|block| {
-            let range = start..start + block.dim();
-            start = range.end;
-            aim(block, &x[range.clone()], &errors[range])
-        });
-        return Arc::new(Product::new(aims.collect()));
+        let (aims, parts): (Vec<_>, Vec<_>) = blocks
+            .iter()
+            .map(|block| {
+                let range = start..start + block.dim();
+                start = range.end;
+                aim(block, &x[range.clone()], &errors[range])
+            })
+            .unzip();
+        return (Arc::new(Product::new(aims)), parts.into_iter().fold(1.0, f64::min));
     }
     let tightened = [1.0, 0.5, 0.25, 0.125].into_iter().find_map(|part| {
         let errors: Vec<f64> = errors.iter().map(|e| part * e).collect();
-        set.tightened(x, &errors)
+        Some((set.tightened(x, &errors)?, part))
     });
-    tightened.unwrap_or_else(|| Arc::clone(set))
+    tightened.unwrap_or_else(|| (Arc::clone(set), 0.0))
 }
 
 /// Projects, and refuses what is not finite.

@@ -48,6 +48,13 @@ impl<P> Mixed<P> {
         }))
     }
 
+    /// Whether it mixes the very same policies.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let pairs = self.parts.iter().zip(&other.parts);
+        self.parts.len() == other.parts.len()
+            && pairs.into_iter().all(|(a, b)| a.0 == b.0 && Arc::ptr_eq(&a.1, &b.1))
+    }
+
     /// The policies and their probabilities μ(π).
     pub fn parts(&self) -> &[(f64, Arc<P>)] {
         &self.parts

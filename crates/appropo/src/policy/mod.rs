@@ -12,6 +12,8 @@ pub use network::{Actions, NetworkPolicy};
 pub(crate) use network::{gaussian_log_density, softmax};
 pub use tabular::TabularPolicy;
 
+use std::sync::Arc;
+
 use crate::nn;
 use crate::random::Generator;
 
@@ -36,7 +38,8 @@ pub trait Policy {
 /// What a policy needs to compute an action, kept from step to step to be used again.
 #[derive(Debug, Default)]
 pub struct Memory {
-    scratch: Option<nn::Scratch>,
+    /// With the network that it is for.
+    scratch: Option<(Arc<nn::Mlp>, nn::Scratch)>,
     input: Vec<f32>,
     drawn: Vec<f32>,
 }

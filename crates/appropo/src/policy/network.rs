@@ -142,7 +142,11 @@ impl Policy for NetworkPolicy {
         action: &mut [f64],
     ) {
         let Memory { scratch, input, drawn } = memory;
-        let scratch = scratch.get_or_insert_with(|| self.network.scratch(1));
+        if scratch.as_ref().is_some_and(|(network, _)| !Arc::ptr_eq(network, &self.network)) {
+            *scratch = None;
+        }
+        let (_, scratch) =
+            scratch.get_or_insert_with(|| (Arc::clone(&self.network), self.network.scratch(1)));
         let (parameters, deviations) = self.parameters.split_at(self.network.parameters());
         input.clear();
         input.extend(observation.iter().map(|v| *v as f32));

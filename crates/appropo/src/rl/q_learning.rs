@@ -51,7 +51,7 @@ impl QLearner {
         gamma: f64,
         limit: usize,
         options: QOptions,
-        mut rng: Generator,
+        rng: Generator,
     ) -> Result<Self> {
         let (Some(states), Some(actions)) = (world.observations().count(), world.actions().count()) else {
             return Err(Error::Unsuitable {
@@ -68,7 +68,7 @@ impl QLearner {
             actions,
             values: vec![options.optimism; states * actions],
             episode: Episode::new(world, gamma, limit),
-            rng: random::split(&mut rng),
+            rng,
             options,
         })
     }

@@ -14,6 +14,8 @@ const LARGEST: f64 = 1e15;
 pub struct Episode {
     world: Box<dyn Environment>,
     limit: usize,
+    /// How many observations there are, where they can be counted.
+    count: Option<usize>,
     observation: Vec<f64>,
     z: Vec<f64>,
     sum: DiscountedSum,
@@ -26,6 +28,7 @@ impl Episode {
     pub fn new(world: Box<dyn Environment>, gamma: f64, limit: usize) -> Self {
         let (dim, entries) = (world.measures().dim(), world.observations().entries());
         Self {
+            count: world.observations().count(),
             world,
             limit,
             observation: vec![0.0; entries],
@@ -71,13 +74,18 @@ impl Episode {
         self.status
     }
 
+    /// Leaves the episode that is under way: the next one starts anew.
+    pub fn leave(&mut self) {
+        self.status = Status::Ended;
+    }
+
     /// Starts anew.
     pub fn start(&mut self, rng: &mut Generator) -> Result<()> {
         self.world.reset(rng, &mut self.observation)?;
         self.sum.clear();
         self.steps = 0;
         self.status = Status::Running;
-        self.check("observation", &self.observation)
+        self.check_observation()
     }
 
     /// Starts anew unless an episode is under way.
@@ -89,7 +97,7 @@ impl Episode {
     pub fn step(&mut self, action: &[f64], rng: &mut Generator) -> Result<Status> {
         let status = self.world.step(action, rng, &mut self.observation, &mut self.z)?;
         self.steps += 1;
-        self.check("observation", &self.observation)?;
+        self.check_observation()?;
         self.check("measurement", &self.z)?;
         self.sum.add(&self.z);
         self.status = match status {
@@ -97,6 +105,17 @@ impl Episode {
             status => status,
         };
         Ok(self.status)
+    }
+
+    fn check_observation(&self) -> Result<()> {
+        self.check("observation", &self.observation)?;
+        match self.count {
+            Some(count) if !(0.0..count as f64).contains(&self.observation[0]) => {
+                let index = self.observation[0].max(0.0) as usize;
+                Err(Error::Index { what: "observation", index, count })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check(&self, what: &'static str, values: &[f64]) -> Result<()> {

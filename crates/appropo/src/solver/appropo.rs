@@ -1,5 +1,5 @@
 use super::{Observer, Round};
-use crate::certificate::{Certificate, Evidence};
+use crate::certificate::{Certificate, Evidence, Verdict};
 use crate::error::{Error, Result, in_range};
 use crate::oracle::{Respond, Response};
 use crate::player::{Decision, Player};
@@ -59,7 +59,7 @@ impl Options {
 pub struct Solution<P> {
     /// μ̄.
     pub mixture: Mixed<P>,
-    /// What is claimed of it.
+    /// What is claimed of it. Where answers are estimates it claims nothing: fresh episodes decide.
     pub certificate: Certificate,
     /// Rounds played, each with one call of the oracle.
     pub rounds: usize,
@@ -124,7 +124,7 @@ pub(super) fn play<O: Respond>(
             mixture: &|| record.mixture(player.weights()),
         };
         let loss = decision.offset - vector::dot(&decision.lam, &response.z_hat); // ℓₜ(λₜ)
-        let refuted = options.goal == Goal::Feasibility && loss < -options.epsilon;
+        let refuted = options.goal == Goal::Feasibility && loss < -options.epsilon && !player.is_cautious();
         if observer.round(&now).is_break()
             || record.failure.is_some()
             || refuted
@@ -138,13 +138,15 @@ pub(super) fn play<O: Respond>(
 }
 
 /// How often a mixture is looked at again before another answer is asked for.
-const SURER: usize = 20;
+const LOOKS: usize = 20;
 
 /// The answers so far: policies by number, and what they prove.
 pub(super) struct Record<P> {
     policies: Vec<(usize, Mixed<P>)>,
     pub(super) evidence: Evidence,
     pub(super) rounds: usize,
+    /// Whether any answer is an estimate.
+    is_estimated: bool,
     pub(super) gave_up: bool,
     pub(super) failure: Option<Error>,
     /// Policies to hold before those without weight are let go.
@@ -157,6 +159,7 @@ impl<P> Default for Record<P> {
             policies: Vec::new(),
             evidence: Evidence::default(),
             rounds: 0,
+            is_estimated: false,
             gave_up: false,
             failure: None,
             capacity: 64,
@@ -166,9 +169,11 @@ impl<P> Default for Record<P> {
 
 impl<P> Record<P> {
     pub(super) fn add(&mut self, decision: &Decision, response: &Response<P>, player: &dyn Player) {
-        if let Some(bound) = &response.bound {
+        // An aim tightened for estimates says nothing of the set itself.
+        if let Some(bound) = response.bound.as_ref().filter(|_| !player.is_cautious()) {
             self.evidence.add(&decision.lam, decision.offset, bound);
         }
+        self.is_estimated |= response.spread.is_some();
         self.keep(response);
         if self.policies.len() > self.capacity {
             self.policies.retain(|(index, _)| player.keeps(*index));
@@ -194,7 +199,7 @@ impl<P> Record<P> {
         Some(&self.policies[place].1)
     }
 
-    /// Where answers are estimates: while the mixture lies in the set, but not as surely as the player wants, its
+    /// Where answers are estimates, takes better ones as the oracle has them. While the mixture lies in the set, but not as surely as the player wants, its
     /// policies are played and measured again.
     fn make_sure<O: Respond<Policy = P>>(
         &self,
@@ -203,7 +208,7 @@ impl<P> Record<P> {
         oracle: &mut O,
         options: &Options,
     ) -> Result<()> {
-        for _ in 0..SURER {
+        for _ in 0..LOOKS {
             let is_inside = set.contains(player.z_bar(), options.tolerance);
             let is_sure = player.distance() <= options.tolerance;
             let mut better = Vec::new();
@@ -225,13 +230,19 @@ impl<P> Record<P> {
     }
 
     fn solution(self, player: &dyn Player, distance: f64, tolerance: f64) -> Solution<P> {
+        let mixture = self.mixture(player.weights());
+        let mut certificate = self.evidence.certificate(player.z_bar().to_vec(), distance, tolerance);
+        // What answers were waited for, and what a master chose among them, is too good: fresh episodes decide.
+        if self.is_estimated && certificate.verdict == Verdict::Feasible {
+            certificate.verdict = Verdict::Undecided;
+        }
         Solution {
-            mixture: self.mixture(player.weights()),
+            mixture,
+            certificate,
             rounds: self.rounds,
             regret: player.regret(),
             gave_up: self.gave_up,
             failure: self.failure,
-            certificate: self.evidence.certificate(player.z_bar().to_vec(), distance, tolerance),
         }
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::appropo::{Record, play};
 use super::{Goal, Observer, Options, Round, Solution};
-use crate::certificate::Evidence;
+use crate::certificate::{Certificate, Evidence, Verdict};
 use crate::error::{Result, in_range};
 use crate::measurement::Spread;
 use crate::oracle::{Imagine, Respond};
@@ -13,14 +13,15 @@ use crate::set::{ConvexSet, SharedSet};
 /// When a mixture found in a model is good enough for the world.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assurance {
-    /// By how many standard errors of the model it keeps away from the set's edge.
+    /// By how many standard errors of the model it keeps away from the set's edge: its depth in deviations of an
+    /// episode, times the square root of the episodes.
     pub errors: f64,
     /// How many episodes the model is worth along its way.
     pub episodes: f64,
 }
 
 impl Default for Assurance {
-    /// 0.2 standard errors, 5 episodes: what held on both rover problems for every seed with the fewest samples. That so
+    /// 0.2 standard errors, 5 episodes: what held on the rover for every seed with the fewest samples. That so
     /// little is enough is due to the aim, which is as deep as the model allows whatever is asked for here.
     fn default() -> Self {
         Self { errors: 0.2, episodes: 5.0 }
@@ -50,7 +51,7 @@ pub fn appropo_imagined<M: Imagine>(
         round += 1;
         let attempt = deepest(set, &mut player, model, &mut depth, options)?;
         let Spread { episodes, .. } = model.doubt(&attempt.mixture)?;
-        let errors = depth.least() * episodes.sqrt();
+        let errors = attempt.depth * episodes.sqrt();
         let is_sure = attempt.hit && errors >= assurance.errors && episodes >= assurance.episodes;
         let distance = set.distance(&attempt.z_bar);
         let now = Round {
@@ -64,17 +65,22 @@ pub fn appropo_imagined<M: Imagine>(
             mixture: &|| attempt.mixture.clone(),
         };
         let stops = observer.round(&now).is_break() || is_sure || round >= options.rounds;
-        if stops || !model.practise(&attempt.mixture)? {
+        let goes_on = !stops && model.practise(&attempt.mixture)?;
+        if !goes_on {
+            let certificate = Evidence::default().certificate(attempt.z_bar, distance, options.tolerance);
             return Ok(Solution {
-                certificate: Evidence::default().certificate(attempt.z_bar, distance, options.tolerance),
+                // What holds in the model is no claim about the world.
+                certificate: Certificate { verdict: Verdict::Undecided, ..certificate },
                 regret: attempt.regret,
                 mixture: attempt.mixture,
                 rounds: round,
-                gave_up: !is_sure,
+                gave_up: !stops,
                 failure: None,
             });
         }
-        depth.deepen();
+        if attempt.hit {
+            depth.deepen();
+        }
     }
 }
 
@@ -84,7 +90,10 @@ struct Attempt<P> {
     z_bar: Vec<f64>,
     lam: Vec<f64>,
     regret: f64,
+    /// Whether the aim was reached.
     hit: bool,
+    /// How deep inside the set every block of the aim was, in deviations of an episode.
+    depth: f64,
 }
 
 fn attempt<M: Imagine>(
@@ -106,6 +115,7 @@ fn attempt<M: Imagine>(
         lam: player.decision().lam.clone(),
         regret: player.regret(),
         hit: missed <= options.tolerance,
+        depth: 0.0,
     })
 }
 
@@ -122,11 +132,14 @@ fn deepest<M: Imagine>(
         return Ok(shallow);
     }
     let Spread { deviations, .. } = model.doubt(&shallow.mixture)?;
+    if deviations.iter().any(|deviation| !deviation.is_finite()) {
+        return Ok(shallow);
+    }
     for _ in 0..AIMS {
-        let target = aim(set, &shallow.z_bar, &depth.errors(&deviations));
+        let (target, part) = aim(set, &shallow.z_bar, &depth.errors(&deviations));
         let deep = attempt(&target, player, model, options)?;
         if deep.hit {
-            return Ok(deep);
+            return Ok(Attempt { depth: part * depth.least(), ..deep });
         }
         depth.loosen(&deep.lam, &deviations);
     }

@@ -187,7 +187,11 @@ pub fn binary_search<O: Respond>(
     let mut attempt = |at_least: f64, oracle: &mut Cache<O>| {
         let set = with_objective(set, at_least)?;
         let mut player = FullyCorrective::new(Arc::clone(&set));
-        appropo(&set, &mut player, oracle, &inner, observer)
+        let solution = appropo(&set, &mut player, oracle, &inner, observer)?;
+        match solution.failure {
+            Some(error) => Err(error),
+            None => Ok(solution),
+        }
     };
     let mut best = attempt(f64::NEG_INFINITY, oracle)?;
     if best.certificate.verdict != Verdict::Feasible {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use super::{Episode, Learner, Trail};
 use crate::env::{Environment, Space, Status};
-use crate::error::{Result, dimension, in_range};
+use crate::error::{Result, dimension, finite, in_range};
 use crate::nn::{self, Activation, Gains, Head, Inputs, Mlp, Optimizer, Rule, Scratch, Shape};
 use crate::policy::{Actions, NetworkPolicy, gaussian_log_density, softmax};
-use crate::random::{self, Generator};
+use crate::random::Generator;
 use crate::vector;
 
 use batch::Batch;
@@ -141,11 +141,21 @@ impl ActorCritic {
         gamma: f64,
         limit: usize,
         options: Options,
-        mut rng: Generator,
+        rng: Generator,
     ) -> Result<Self> {
         in_range("worlds", worlds.len() as f64, !worlds.is_empty(), "1 or more")?;
         in_range("trace", options.trace, (0.0..=1.0).contains(&options.trace), "between 0 and 1")?;
+        in_range("discount", gamma, (0.0..=1.0).contains(&gamma), "between 0 and 1")?;
+        if let Update::Ppo { clip, minibatch, .. } = options.update {
+            in_range("clip", clip.into(), clip > 0.0, "more than 0")?;
+            in_range("minibatch", minibatch as f64, minibatch > 0, "1 or more")?;
+        }
         let (observations, space) = (worlds[0].observations(), worlds[0].actions());
+        if let Space::Continuous(bounds) = &space
+            && let Some((low, high)) = bounds.iter().find(|(low, high)| !(low <= high))
+        {
+            in_range("the lower bound of an action", *low, false, &format!("at most {high}"))?;
+        }
         let dim = worlds[0].measures().dim();
         let inputs = match &observations {
             Space::Discrete(count) => Inputs::OneHot(*count),
@@ -167,8 +177,8 @@ impl ActorCritic {
         let actions = Actions::of(&space);
         let count = network.parameters() + actions.parameters();
         let (rows, lanes) = match options.collect {
-            Collect::Steps(steps) => (steps * worlds.len(), worlds.len()),
-            Collect::Episodes(episodes) => (episodes * limit, 1),
+            Collect::Steps(steps) => (steps.saturating_mul(worlds.len()), worlds.len()),
+            Collect::Episodes(episodes) => (episodes.saturating_mul(limit), 1),
         };
         in_range(
             "rows of a batch",
@@ -190,7 +200,7 @@ impl ActorCritic {
             action: vec![0.0; space.entries()],
             weights: vec![0.0; heads],
             episodes: worlds.into_iter().map(|world| Episode::new(world, gamma, limit)).collect(),
-            rng: random::split(&mut rng),
+            rng,
             network,
             actions,
             options,
@@ -290,10 +300,12 @@ impl ActorCritic {
     }
 
     /// Follows the gradient.
-    fn step(&mut self) {
-        nn::clip(&mut self.gradient, self.options.gradient);
+    fn step(&mut self) -> Result<()> {
+        let length = nn::clip(&mut self.gradient, self.options.gradient);
+        finite("the length of a gradient", &[f64::from(length)])?;
         self.optimizer.step(&mut self.parameters, &self.gradient);
         self.gradient.fill(0.0);
+        Ok(())
     }
 }
 
@@ -353,8 +365,8 @@ impl Learner for ActorCritic {
         self.order.clear();
         self.order.extend(0..self.batch.rows as u32);
         match self.options.update {
-            Update::A2c => self.follow_policy_gradient(),
-            Update::Ppo { clip, epochs, minibatch } => self.stay_near(clip, epochs, minibatch),
+            Update::A2c => self.follow_policy_gradient()?,
+            Update::Ppo { clip, epochs, minibatch } => self.stay_near(clip, epochs, minibatch)?,
         }
         Ok(self.batch.rows)
     }
@@ -367,6 +379,7 @@ impl Learner for ActorCritic {
         dimension("policy parameters", policy.parameters().len(), self.parameters.len())?;
         self.parameters.copy_from_slice(policy.parameters());
         self.optimizer.reset();
+        self.episodes.iter_mut().for_each(Episode::leave);
         Ok(())
     }
 
@@ -375,6 +388,7 @@ impl Learner for ActorCritic {
         self.network.initialize(&Gains::default(), parameters, &mut self.rng);
         deviations.fill(0.0);
         self.optimizer.reset();
+        self.episodes.iter_mut().for_each(Episode::leave);
     }
 }
 
