@@ -86,3 +86,44 @@ impl Batch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(status: [Status; 3]) -> Batch {
+        let mut batch = Batch::new(3, 1, 1, 1, 1);
+        batch.rows = 3;
+        batch.gains.copy_from_slice(&[1.0, 2.0, 4.0]);
+        batch.values.copy_from_slice(&[0.5, 0.25, 0.125]);
+        batch.after.copy_from_slice(&[8.0; 3]);
+        batch.status.copy_from_slice(&status);
+        batch
+    }
+
+    /// With λ = 1 targets are discounted sums; a cut-off adds what would have followed, an end adds nothing.
+    #[test]
+    fn a_cut_off_bootstraps_and_an_end_does_not() {
+        use Status::{CutOff, Ended, Running};
+        for (status, expected) in [
+            ([Running, Running, Ended], [3.0, 4.0, 4.0]),
+            ([Running, Running, CutOff], [4.0, 6.0, 8.0]),
+            ([Running, Running, Running], [4.0, 6.0, 8.0]),
+            ([Running, CutOff, Ended], [4.0, 6.0, 4.0]),
+            ([Ended, Running, Ended], [1.0, 4.0, 4.0]),
+        ] {
+            let mut batch = batch(status);
+            batch.estimate_advantages(0.5, 1.0, &[2.0]);
+            assert_eq!(batch.targets, expected, "{status:?}");
+            assert_eq!(batch.advantages[0], 2.0 * (expected[0] - 0.5));
+        }
+    }
+
+    /// With λ = 0 targets look one step ahead.
+    #[test]
+    fn one_step_targets() {
+        let mut batch = batch([Status::Running, Status::Running, Status::Ended]);
+        batch.estimate_advantages(0.5, 0.0, &[1.0]);
+        assert_eq!(batch.targets, [1.125, 2.0625, 4.0]);
+    }
+}
