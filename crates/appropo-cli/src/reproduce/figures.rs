@@ -20,46 +20,21 @@ pub fn all(
         ("figure-2".to_owned(), with_scatter("", main)),
         ("learnt-models".to_owned(), with_scatter("ApproPO in a learnt model", own)),
     ];
-    for (name, title, chosen) in [
-        ("tuning-appropo", "ApproPO: rate and n", tuned(tuning, false)),
-        ("tuning-diversity", "ApproPO with diversity: rate and n", tuned(tuning, true)),
-        ("tuning-rcpo", "RCPO: rate of the multiplier", rcpo(tuning)),
-    ] {
-        for n in [10, 20] {
-            let rows: Vec<&Series> = chosen.iter().copied().filter(|s| has_n(s, n)).collect();
-            if name == "tuning-rcpo" && n == 20 {
-                continue;
-            }
-            let file = if name == "tuning-rcpo" { name.to_owned() } else { format!("{name}-{n}") };
-            let columns = 3;
-            let figure = Figure {
-                title: title.to_owned(),
-                columns,
-                panels: curves(&rows),
-                legend: legend(&rows, false),
-            };
-            figures.push((file, figure.svg()));
-        }
+    let mut tuned = |file: String, title: &str, is_in: &dyn Fn(&Method) -> bool| {
+        let rows: Vec<&Series> = tuning.iter().filter(|series| is_in(&series.method)).collect();
+        let (panels, legend) = (curves(&rows), legend(&rows, false));
+        figures.push((file, Figure { title: title.to_owned(), columns: 3, panels, legend }.svg()));
+    };
+    for chosen in [10, 20] {
+        let of = |is_diverse: bool| move |m: &Method| matches!(m, Method::Paper { diverse, n, .. } if *diverse == is_diverse && *n == chosen);
+        tuned(format!("tuning-appropo-{chosen}"), "ApproPO: rate and n", &of(false));
+        tuned(format!("tuning-diversity-{chosen}"), "ApproPO with diversity: rate and n", &of(true));
     }
+    tuned("tuning-rcpo".into(), "RCPO: rate of the multiplier", &|m| matches!(m, Method::Rcpo { .. }));
     Ok(figures)
 }
 
-fn tuned(tuning: &[Series], diverse: bool) -> Vec<&Series> {
-    tuning.iter().filter(|s| matches!(s.method, Method::Paper { diverse: d, .. } if d == diverse)).collect()
-}
-
-fn rcpo(tuning: &[Series]) -> Vec<&Series> {
-    tuning.iter().filter(|s| matches!(s.method, Method::Rcpo { .. })).collect()
-}
-
-fn has_n(series: &Series, n: usize) -> bool {
-    match series.method {
-        Method::Paper { n: own, .. } => own == n,
-        _ => true,
-    }
-}
-
-/// Figure 1: the map, and where the rover goes without and with diversity.
+/// Figure 1: the map, and where the rover goes without and with diversity, by ApproPO in a learnt model.
 fn maps(rover: &Rover) -> Result<String, Failure> {
     let Some(grid) = rover.world.grid.clone() else { return Ok(String::new()) };
     let heat =
@@ -70,8 +45,11 @@ fn maps(rover: &Rover) -> Result<String, Failure> {
         let heat = values.map(|values| Heat { label: "share of time".into(), values, most: Some(most) });
         Panel::Map(Map { title: title.into(), grid: grid.clone(), heat })
     };
-    let panels =
-        vec![map("the map", None), map("ApproPO", Some(plain)), map("ApproPO with diversity", Some(diverse))];
+    let panels = vec![
+        map("the map", None),
+        map("learnt model", Some(plain)),
+        map("learnt model with diversity", Some(diverse)),
+    ];
     Ok(Figure { title: String::new(), columns: 3, panels, legend: Vec::new() }.svg())
 }
 

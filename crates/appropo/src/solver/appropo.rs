@@ -199,8 +199,8 @@ impl<P> Record<P> {
         Some(&self.policies[place].1)
     }
 
-    /// Where answers are estimates, takes better ones as the oracle has them. While the mixture lies in the set, but not as surely as the player wants, its
-    /// policies are played and measured again.
+    /// Where answers are estimates, takes better ones as the oracle has them. While the mixture lies in the set, but not
+    /// as surely as the player wants, its policies are played again.
     fn make_sure<O: Respond<Policy = P>>(
         &self,
         set: &SharedSet,
