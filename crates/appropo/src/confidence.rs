@@ -8,7 +8,7 @@ use crate::error::{Error, Result, dimension, finite, in_range};
 use crate::measurement::Estimate;
 use crate::oracle::MonteCarlo;
 use crate::policy::{Mixed, Policy};
-use crate::set::{ConvexSet, SharedSet};
+use crate::set::{ConvexSet, Errors, SharedSet};
 use crate::vector;
 
 /// The settings of [`evaluate`].
@@ -182,8 +182,8 @@ fn find(set: &SharedSet, mean: &[f64], radii: &[f64]) -> Result<(Finding, f64)> 
     let distance = vector::norm(&lam);
     let rounding = ROUNDING * (1.0 + vector::norm(mean));
     // The box is widened by what membership in the smaller set forgives.
-    let wider: Vec<f64> = radii.iter().map(|r| r + rounding).collect();
-    let reach: f64 = lam.iter().zip(&wider).map(|(l, r)| l.abs() * r).sum();
+    let wider = Errors::AtMost(radii.iter().map(|r| r + rounding).collect());
+    let reach = wider.along(&lam);
     let finding = if reach < distance * distance {
         Finding::Outside
     } else if set.tightened(mean, &wider).is_some_and(|inner| inner.contains(mean, rounding)) {

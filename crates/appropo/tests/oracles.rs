@@ -16,7 +16,9 @@ use appropo::policy::{Mixed, TabularPolicy};
 use appropo::random::{self, Generator};
 use appropo::rl::actor_critic::{Collect, Options as Learning};
 use appropo::rl::{ActorCritic, Episode, Occupancy, QLearner, QOptions};
-use appropo::set::{Ball, Bounds, ConvexSet, HalfSpace, L1Ball, Lift, Product, SharedSet, Similarity};
+use appropo::set::{
+    Ball, Bounds, ConvexSet, Errors, HalfSpace, L1Ball, Lift, Product, SharedSet, Similarity,
+};
 use appropo::solver::{Assurance, Options, appropo, appropo_imagined};
 
 const GAMMA: f64 = 0.99;
@@ -176,7 +178,7 @@ fn tightened_sets_leave_room_for_errors() {
             if k == 6 {
                 at[2] += 2.0; // a number of steps
             }
-            let Some(tight) = set.tightened(&at, &errors) else { continue };
+            let Some(tight) = set.tightened(&at, &Errors::AtMost(errors.clone())) else { continue };
             if tight.contains(&at, 1e-12) {
                 inside += 1;
                 for _ in 0..20 {
@@ -191,7 +193,7 @@ fn tightened_sets_leave_room_for_errors() {
         }
         assert!(inside > 50, "set {k}: {inside}");
     }
-    assert!(ball().tightened(&[0.0, 0.0], &[1.0, 1.0]).is_none());
+    assert!(ball().tightened(&[0.0, 0.0], &Errors::AtMost(vec![1.0, 1.0])).is_none());
 }
 
 /// A world that goes wrong in its third episode.

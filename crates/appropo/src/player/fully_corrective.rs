@@ -5,7 +5,7 @@ use super::regret::{Regret, payoff};
 use super::{Decision, Player, aim, check, separating};
 use crate::error::Result;
 use crate::measurement::Spread;
-use crate::set::{ConvexSet, SharedSet};
+use crate::set::{ConvexSet, Errors, SharedSet};
 use crate::vector;
 
 /// The default player. In every round it finds the point x = Σ wᵢẑᵢ of the hull of all answers that is closest
@@ -18,6 +18,8 @@ pub struct FullyCorrective {
     set: SharedSet,
     aim: SharedSet,
     caution: f64,
+    /// λ₁, which is a part of every later λ.
+    anchor: Decision,
     hull: Hull,
     decision: Decision,
     regret: Regret,
@@ -31,6 +33,7 @@ impl FullyCorrective {
             aim: Arc::clone(&set),
             set,
             caution: 1.0,
+            anchor: Decision { lam: vec![0.0; dim], offset: 0.0 },
             hull: Hull::new(dim),
             decision: Decision { lam: vec![0.0; dim], offset: 0.0 },
             regret: Regret::new(dim),
@@ -40,6 +43,16 @@ impl FullyCorrective {
     /// The same player, keeping away from the set's edge by this many standard errors instead of 1.
     pub fn with_caution(self, caution: f64) -> Self {
         Self { caution, ..self }
+    }
+
+    /// The same player, starting with the λ₁ that leads from `z` to the set, and adding λ₁ to every later λ.
+    ///
+    /// For an oracle that learns: `z` says which violations are worth how much to a policy that can do nothing yet, and
+    /// a learner whose reward always contains that of λ₁ does not forget what it learnt for it.
+    pub fn anchored_at(self, z: &[f64]) -> Result<Self> {
+        check(&self.set, z)?;
+        let anchor = separating(&self.set, z)?;
+        Ok(Self { decision: anchor.clone(), anchor, ..self })
     }
 
     /// The answers in the mixture, with their numbers and weights.
@@ -53,10 +66,12 @@ impl FullyCorrective {
             // How much to tighten depends on the mixture, and the mixture on the aim.
             let mut errors = self.hull.errors();
             vector::scale(&mut errors, self.caution);
-            self.aim = aim(&self.set, self.hull.point(), &errors).0;
+            self.aim = aim(&self.set, self.hull.point(), &Errors::Standard(errors)).0;
             self.hull.approach(&self.aim)?;
         }
         self.decision = separating(&self.aim, self.hull.point())?;
+        vector::add_scaled(&mut self.decision.lam, 1.0, &self.anchor.lam);
+        self.decision.offset += self.anchor.offset;
         Ok(())
     }
 }
@@ -107,5 +122,23 @@ impl Player for FullyCorrective {
 
     fn regret(&self) -> f64 {
         self.regret.against(self.set.distance(self.regret.mean()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::set::Bounds;
+
+    #[test]
+    fn the_anchor_is_the_first_decision_and_a_part_of_every_later_one() {
+        let set: SharedSet = Arc::new(Bounds::new(vec![f64::NEG_INFINITY; 2], vec![0.0; 2]).unwrap());
+        let mut player = FullyCorrective::new(set).anchored_at(&[3.0, 4.0]).unwrap();
+        let is = |decision: &Decision, lam: [f64; 2]| {
+            vector::distance(&decision.lam, &lam) < 1e-12 && decision.offset.abs() < 1e-12
+        };
+        assert!(is(player.decision(), [0.6, 0.8]));
+        player.observe(&[2.0, -1.0], None).unwrap();
+        assert!(is(player.decision(), [1.6, 0.8]));
     }
 }

@@ -14,7 +14,7 @@ pub use ogd::{Ogd, OnlineGradient, Steps};
 
 use crate::error::{Error, Result};
 use crate::measurement::Spread;
-use crate::set::{ConvexSet, Product, SharedSet};
+use crate::set::{ConvexSet, Errors, Product, SharedSet};
 use crate::vector;
 
 /// λ with the half-space {z : lam·z ≤ offset} that contains the target set.
@@ -82,8 +82,8 @@ fn separating(set: &dyn ConvexSet, x: &[f64]) -> Result<Decision> {
 /// The set to aim at from `x`, where measurements may be off by `errors`: each block is tightened by them, or by as
 /// much of them as leaves it any points.
 /// Also returns the least part that any block was tightened by.
-pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &[f64]) -> (SharedSet, f64) {
-    if errors.iter().all(|e| *e == 0.0) {
+pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &Errors) -> (SharedSet, f64) {
+    if errors.entries().iter().all(|e| *e == 0.0) {
         return (Arc::clone(set), 1.0);
     }
     if let Some(blocks) = set.blocks() {
@@ -93,15 +93,14 @@ pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &[f64]) -> (SharedSet, f64
             .map(|block| {
                 let range = start..start + block.dim();
                 start = range.end;
-                aim(block, &x[range.clone()], &errors[range])
+                aim(block, &x[range.clone()], &errors.block(range))
             })
             .unzip();
         return (Arc::new(Product::new(aims)), parts.into_iter().fold(1.0, f64::min));
     }
-    let tightened = [1.0, 0.5, 0.25, 0.125].into_iter().find_map(|part| {
-        let errors: Vec<f64> = errors.iter().map(|e| part * e).collect();
-        Some((set.tightened(x, &errors)?, part))
-    });
+    let tightened = [1.0, 0.5, 0.25, 0.125]
+        .into_iter()
+        .find_map(|part| Some((set.tightened(x, &errors.scaled(part))?, part)));
     tightened.unwrap_or_else(|| (Arc::clone(set), 0.0))
 }
 

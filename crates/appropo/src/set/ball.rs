@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Cone, Conic, ConvexSet, Derivative, SharedSet};
+use super::{Cone, Conic, ConvexSet, Derivative, Errors, SharedSet};
 use crate::error::{Result, finite, in_range};
 use crate::vector;
 
@@ -62,8 +62,8 @@ impl ConvexSet for Ball {
         Some(vector::norm(&self.center) + self.radius)
     }
 
-    fn tightened(&self, _: &[f64], errors: &[f64]) -> Option<SharedSet> {
-        Some(Arc::new(Self::new(self.center.clone(), self.radius - vector::norm(errors)).ok()?))
+    fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
+        Some(Arc::new(Self::new(self.center.clone(), self.radius - errors.away_from(&self.center, at)).ok()?))
     }
 
     fn conic(&self) -> Option<Conic> {

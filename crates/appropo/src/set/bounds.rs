@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Cone, Conic, ConvexSet, Derivative, SharedSet};
+use super::{Cone, Conic, ConvexSet, Derivative, Errors, SharedSet};
 use crate::error::{Error, Result, dimension, in_range};
 
 /// {x : lower ≤ x ≤ upper}, entry by entry; bounds may be infinite.
@@ -98,9 +98,9 @@ impl ConvexSet for Bounds {
         square.is_finite().then(|| square.sqrt())
     }
 
-    fn tightened(&self, _: &[f64], errors: &[f64]) -> Option<SharedSet> {
-        let lower = self.lower.iter().zip(errors).map(|(l, e)| l + e).collect();
-        let upper = self.upper.iter().zip(errors).map(|(u, e)| u - e).collect();
+    fn tightened(&self, _: &[f64], errors: &Errors) -> Option<SharedSet> {
+        let lower = self.lower.iter().zip(errors.entries()).map(|(l, e)| l + e).collect();
+        let upper = self.upper.iter().zip(errors.entries()).map(|(u, e)| u - e).collect();
         Some(Arc::new(Self::new(lower, upper).ok()?))
     }
 

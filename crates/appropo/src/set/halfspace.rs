@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Cone, Conic, ConvexSet, Derivative, SharedSet};
+use super::{Cone, Conic, ConvexSet, Derivative, Errors, SharedSet};
 use crate::error::{Error, Result, finite, moderate};
 use crate::vector;
 
@@ -83,8 +83,8 @@ impl ConvexSet for Slab {
         })
     }
 
-    fn tightened(&self, _: &[f64], errors: &[f64]) -> Option<SharedSet> {
-        let reach: f64 = self.normal.iter().zip(errors).map(|(n, e)| n.abs() * e).sum();
+    fn tightened(&self, _: &[f64], errors: &Errors) -> Option<SharedSet> {
+        let reach = errors.along(&self.normal);
         Some(Arc::new(Self::new(self.normal.clone(), self.lower + reach, self.upper - reach).ok()?))
     }
 
@@ -114,7 +114,7 @@ impl ConvexSet for HalfSpace {
         self.0.derivative(x)
     }
 
-    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+    fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
         self.0.tightened(at, errors)
     }
 

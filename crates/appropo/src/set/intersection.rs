@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Conic, ConvexSet, Derivative, SharedSet, conic};
+use super::{Conic, ConvexSet, Derivative, Errors, SharedSet, conic};
 use crate::error::{Error, Result, dimension};
 use crate::vector;
 
@@ -152,7 +152,7 @@ impl ConvexSet for Intersection {
         !self.has_fast_parts()
     }
 
-    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+    fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
         let parts = self.parts.iter().map(|part| part.tightened(at, errors)).collect::<Option<Vec<_>>>()?;
         Some(Arc::new(Self::new(parts).ok()?))
     }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Cone, Conic, ConvexSet, SharedSet, simplex};
+use super::{Cone, Conic, ConvexSet, Errors, SharedSet, simplex};
 use crate::error::{Result, finite, in_range};
 use crate::vector;
 
@@ -51,8 +51,10 @@ impl ConvexSet for L1Ball {
         Some((square + 2.0 * self.radius * farthest + self.radius * self.radius).sqrt())
     }
 
-    fn tightened(&self, _: &[f64], errors: &[f64]) -> Option<SharedSet> {
-        Some(Arc::new(Self::new(self.center.clone(), self.radius - errors.iter().sum::<f64>()).ok()?))
+    fn tightened(&self, _: &[f64], errors: &Errors) -> Option<SharedSet> {
+        Some(Arc::new(
+            Self::new(self.center.clone(), self.radius - errors.along(&vec![1.0; self.dim()])).ok()?,
+        ))
     }
 
     fn conic(&self) -> Option<Conic> {

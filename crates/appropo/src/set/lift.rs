@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{Cone, Conic, ConvexSet, Derivative, SharedSet, conic};
+use super::{Cone, Conic, ConvexSet, Derivative, Errors, SharedSet, conic};
 use crate::error::{Result, in_range};
 use crate::{root, vector};
 
@@ -156,15 +156,16 @@ impl ConvexSet for Lift {
     }
 
     /// Moving (v, s) by (e, f) moves the share v/s by at most (eᵢ + |vᵢ/s| f)/(s − f) in each entry.
-    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+    fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
         let (s, v) = at.split_last()?;
-        let (f, e) = errors.split_last()?;
+        let (f, e) = errors.entries().split_last()?;
         if !(s > f) {
             return None;
         }
         let share: Vec<f64> = v.iter().map(|v| self.kappa * v / s).collect();
-        let moved: Vec<f64> =
-            share.iter().zip(e).map(|(share, e)| (self.kappa * e + share.abs() * f) / (s - f)).collect();
+        let moved =
+            share.iter().zip(e).map(|(share, e)| errors.of_sum(self.kappa * e, share.abs() * f) / (s - f));
+        let moved = errors.with(moved);
         Some(Arc::new(Self::at_height(self.set.tightened(&share, &moved)?, self.kappa)))
     }
 

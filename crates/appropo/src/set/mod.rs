@@ -20,6 +20,7 @@ mod conic;
 mod custom;
 mod divergence;
 mod ellipsoid;
+mod errors;
 mod halfspace;
 mod intersection;
 mod l1_ball;
@@ -41,6 +42,7 @@ pub use conic::{Cone, Conic, ConicSet, ConicSolution};
 pub use custom::FromProjection;
 pub use divergence::{KlBall, ReverseKlBall};
 pub use ellipsoid::Ellipsoid;
+pub use errors::Errors;
 pub use halfspace::{HalfSpace, Slab};
 pub use intersection::Intersection;
 pub use l1_ball::L1Ball;
@@ -94,9 +96,9 @@ pub trait ConvexSet: Send + Sync {
         false
     }
 
-    /// A smaller set: near `at`, a point of it moved by at most `errors` in each entry still lies in this set.
+    /// A smaller set: near `at`, a point of it that is off by `errors` still lies in this set.
     /// `None` where no such set is known or none has points.
-    fn tightened(&self, _at: &[f64], _errors: &[f64]) -> Option<SharedSet> {
+    fn tightened(&self, _at: &[f64], _errors: &Errors) -> Option<SharedSet> {
         None
     }
 
@@ -175,7 +177,7 @@ impl<S: ConvexSet + ?Sized> ConvexSet for Arc<S> {
     fn is_solved(&self) -> bool {
         (**self).is_solved()
     }
-    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+    fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
         (**self).tightened(at, errors)
     }
     fn blocks(&self) -> Option<&[SharedSet]> {

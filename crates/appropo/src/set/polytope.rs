@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{AffineSubspace, Cone, Conic, ConvexSet, Derivative, SharedSet};
+use super::{AffineSubspace, Cone, Conic, ConvexSet, Derivative, Errors, SharedSet};
 use crate::error::{Error, Result, dimension, finite};
 use crate::vector;
 
@@ -110,9 +110,8 @@ impl ConvexSet for Polytope {
         })
     }
 
-    fn tightened(&self, _: &[f64], errors: &[f64]) -> Option<SharedSet> {
-        let reach = |row: &Vec<f64>| row.iter().zip(errors).map(|(a, e)| a.abs() * e).sum::<f64>();
-        let offsets = self.rows.iter().zip(&self.offsets).map(|(row, b)| b - reach(row)).collect();
+    fn tightened(&self, _: &[f64], errors: &Errors) -> Option<SharedSet> {
+        let offsets = self.rows.iter().zip(&self.offsets).map(|(row, b)| b - errors.along(row)).collect();
         Some(Arc::new(Self::new(self.dim, self.rows.clone(), offsets).ok()?))
     }
 

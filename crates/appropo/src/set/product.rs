@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Conic, ConvexSet, Derivative, SharedSet};
+use super::{Conic, ConvexSet, Derivative, Errors, SharedSet};
 
 /// C₁ × C₂ × …: consecutive blocks of the vector, each in its own set.
 ///
@@ -68,12 +68,12 @@ impl ConvexSet for Product {
         self.blocks.iter().any(|b| b.is_solved())
     }
 
-    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+    fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
         let mut start = 0;
         let mut blocks = Vec::with_capacity(self.blocks.len());
         for block in &self.blocks {
             let range = start..start + block.dim();
-            blocks.push(block.tightened(&at[range.clone()], &errors[range.clone()])?);
+            blocks.push(block.tightened(&at[range.clone()], &errors.block(range.clone()))?);
             start = range.end;
         }
         Some(Arc::new(Self { blocks }))

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Cone, Conic, ConvexSet, Derivative, SharedSet};
+use super::{Cone, Conic, ConvexSet, Derivative, Errors, SharedSet};
 use crate::error::{Error, Result, dimension, finite, in_range};
 use crate::vector;
 
@@ -117,14 +117,16 @@ impl ConvexSet for Similarity {
         self.set.is_solved()
     }
 
-    fn tightened(&self, at: &[f64], errors: &[f64]) -> Option<SharedSet> {
+    fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
         // Turned axes would need errors for every direction.
         if self.columns.is_some() {
             return None;
         }
         let inner: Vec<f64> = at.iter().zip(&self.shift).map(|(x, s)| (x - s) / self.factor).collect();
-        let errors: Vec<f64> = errors.iter().map(|e| e / self.factor.abs()).collect();
-        Some(Arc::new(Self { set: self.set.tightened(&inner, &errors)?, ..self.clone() }))
+        Some(Arc::new(Self {
+            set: self.set.tightened(&inner, &errors.scaled(1.0 / self.factor.abs()))?,
+            ..self.clone()
+        }))
     }
 
     fn conic(&self) -> Option<Conic> {

@@ -8,7 +8,7 @@ use crate::measurement::Spread;
 use crate::oracle::{Imagine, Respond};
 use crate::player::{Player, aim};
 use crate::policy::Mixed;
-use crate::set::{ConvexSet, SharedSet};
+use crate::set::{ConvexSet, Errors, SharedSet};
 
 /// When a mixture found in a model is good enough for the world.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -136,7 +136,7 @@ fn deepest<M: Imagine>(
         return Ok(shallow);
     }
     for _ in 0..AIMS {
-        let (target, part) = aim(set, &shallow.z_bar, &depth.errors(&deviations));
+        let (target, part) = aim(set, &shallow.z_bar, &Errors::AtMost(depth.errors(&deviations)));
         let deep = attempt(&target, player, model, options)?;
         if deep.hit {
             return Ok(Attempt { depth: part * depth.least(), ..deep });
