@@ -8,18 +8,19 @@ use appropo::confidence::{self, Finding};
 use appropo::env::Environment;
 use appropo::error::Error;
 use appropo::measurement::Estimate;
-use appropo::oracle::{Cache, Model, ModelOptions, MonteCarlo, Positive, PositiveOptions, Respond};
-use appropo::player::Player;
-use appropo::policy::{Mixed, Policy, TabularPolicy};
+use appropo::nn::Activation;
+use appropo::oracle::{Imagine, Model, ModelOptions, MonteCarlo, Positive, PositiveOptions, Respond};
+use appropo::player::FullyCorrective;
+use appropo::policy::{AnyPolicy, Mixed, Policy, TabularPolicy};
 use appropo::random::{self, Generator};
-use appropo::rl::actor_critic::{self, Collect};
+use appropo::rl::actor_critic::{self, Collect, Update};
 use appropo::rl::{ActorCritic, Episode, Learner, Occupancy, QLearner, QOptions};
 use appropo::set::{ConvexSet, SharedSet};
 use appropo::solver::{Assurance, Options, Round, Solution, appropo, appropo_imagined};
 
 use super::solve::{player, rounds};
 use crate::Failure;
-use crate::problem::{OracleKind, Problem, Settings, limit};
+use crate::problem::{OracleKind, PlayerKind, Problem, Settings, limit};
 use crate::report::Found;
 
 /// Entries of a table with one row a step that still fit into memory.
@@ -28,13 +29,36 @@ const MOST_STAGES: f64 = 2e8;
 /// About the most steps that judging a result takes.
 const EVALUATION: usize = 4_000_000;
 
-/// What was learnt, and what went wrong on the way if anything did.
+/// Watches the rounds of a run, whatever kind its policies are of.
+pub trait Watch {
+    fn round<P: Policy>(&mut self, round: &Round<P>) -> ControlFlow<()>;
+}
+
+/// What was learnt, and the steps that it took.
+pub struct Learnt {
+    pub solution: Solution<AnyPolicy>,
+    pub samples: u64,
+}
+
+/// Learns, judges what was learnt, and says what went wrong on the way if anything did.
 pub fn run(
     problem: &Problem,
     settings: &Settings,
     oracle: OracleKind,
 ) -> Result<(Found, Option<Error>), Failure> {
     let mut rng = random::generator(settings.seed);
+    let learnt = learn(problem, settings, oracle, &mut rng, &mut Progress::new(settings.samples))?;
+    evaluate(problem, settings, learnt, &mut rng)
+}
+
+/// Plays ApproPO with an oracle that learns.
+pub fn learn(
+    problem: &Problem,
+    settings: &Settings,
+    oracle: OracleKind,
+    rng: &mut Generator,
+    watch: &mut impl Watch,
+) -> Result<Learnt, Failure> {
     if let (Some(model), Some(horizon)) = (problem.world.model(), problem.discounting.horizon()) {
         let size = horizon as f64 * (model.states() * model.actions()) as f64;
         if size > MOST_STAGES {
@@ -44,48 +68,41 @@ pub fn run(
             return Err(Failure::Input(text));
         }
     }
-    let set = problem.target.set();
-    let options = Options {
-        rounds: rounds(settings),
-        tolerance: settings.tolerance,
-        goal: settings.goal,
-        epsilon: settings.tolerance,
-    };
     let (gamma, limit) = (problem.discounting.gamma(), limit(problem.discounting.horizon()));
-    if oracle == OracleKind::Model {
-        let model_options = ModelOptions { budget: settings.samples, ..ModelOptions::default() };
-        let mut model =
-            Model::new(world(problem), problem.discounting, limit, model_options, random::split(&mut rng))?;
-        let new_player = |set: &SharedSet| player(set, settings, None, options.rounds);
-        let mut progress = Progress::new(settings.samples);
-        let mut watch = |round: &Round<TabularPolicy>| progress.show(round);
-        let assurance = Assurance::default();
-        let solution = appropo_imagined(set, new_player, &mut model, &assurance, &options, &mut watch)?;
-        let samples = appropo::oracle::Imagine::samples(&model);
-        return evaluate(problem, settings, solution, samples, &mut rng);
-    }
-    let mut game_player = player(set, settings, None, options.rounds)?;
-    let worlds = |count: usize| (0..count).map(|_| world(problem)).collect();
+    let own_rng = random::split(rng);
     match oracle {
+        OracleKind::Model => {
+            let options = ModelOptions { budget: settings.samples, ..ModelOptions::default() };
+            let model = Model::new(world(problem), problem.discounting, limit, options, own_rng)?;
+            imagine(problem, settings, model, watch)
+        }
         OracleKind::QLearning => {
-            let learner =
-                QLearner::new(world(problem), gamma, limit, QOptions::default(), random::split(&mut rng))?;
-            play(problem, settings, learner, game_player.as_mut(), &options, rng)
+            let learner = QLearner::new(world(problem), gamma, limit, QOptions::default(), own_rng)?;
+            play(problem, settings, learner, rng, watch)
         }
         _ => {
-            let learner_options = match oracle {
+            let options = match oracle {
                 OracleKind::A2c => actor_critic::Options {
                     collect: Collect::Steps(16),
                     trace: 0.9,
                     rate: 3e-3,
-                    entropy: 0.003,
+                    entropy: 0.01,
                     ..actor_critic::Options::a2c()
                 },
-                _ => actor_critic::Options { entropy: 0.003, ..actor_critic::Options::ppo() },
+                _ => actor_critic::Options {
+                    hidden: vec![128],
+                    activation: Activation::Relu,
+                    rate: 2e-3,
+                    collect: Collect::Steps(64),
+                    trace: 0.9,
+                    entropy: 0.003,
+                    normalize: false,
+                    update: Update::Ppo { clip: 0.2, epochs: 4, minibatch: 32 },
+                    ..actor_critic::Options::ppo()
+                },
             };
-            let learner =
-                ActorCritic::new(worlds(4), gamma, limit, learner_options, random::split(&mut rng))?;
-            play(problem, settings, learner, game_player.as_mut(), &options, rng)
+            let learner = ActorCritic::new(vec![world(problem)], gamma, limit, options, own_rng)?;
+            play(problem, settings, learner, rng, watch)
         }
     }
 }
@@ -94,35 +111,66 @@ fn world(problem: &Problem) -> Box<dyn Environment> {
     problem.world.play_selected(problem.target.selection(), problem.discounting.horizon())
 }
 
+fn options(settings: &Settings) -> Options {
+    Options {
+        rounds: rounds(settings),
+        tolerance: settings.tolerance,
+        goal: settings.goal,
+        epsilon: settings.tolerance,
+    }
+}
+
+fn imagine(
+    problem: &Problem,
+    settings: &Settings,
+    mut model: Model,
+    watch: &mut impl Watch,
+) -> Result<Learnt, Failure> {
+    let options = options(settings);
+    let new_player = |set: &SharedSet| player(set, settings, None, options.rounds);
+    let mut watch = |round: &Round<TabularPolicy>| watch.round(round);
+    let assurance = Assurance::default();
+    let set = problem.target.set();
+    let solution = appropo_imagined(set, new_player, &mut model, &assurance, &options, &mut watch)?;
+    Ok(Learnt { solution: solution.into_any(), samples: Imagine::samples(&model) })
+}
+
 fn play<L: Learner>(
     problem: &Problem,
     settings: &Settings,
     learner: L,
-    player: &mut dyn Player,
-    options: &Options,
-    mut rng: Generator,
-) -> Result<(Found, Option<Error>), Failure> {
-    let limit = limit(problem.discounting.horizon());
-    let judge = MonteCarlo::new(Episode::new(world(problem), problem.discounting.gamma(), limit), &mut rng);
+    rng: &mut Generator,
+    watch: &mut impl Watch,
+) -> Result<Learnt, Failure>
+where
+    L::Policy: Policy + Clone + Into<AnyPolicy>,
+{
+    let (set, limit) = (problem.target.set(), limit(problem.discounting.horizon()));
+    let options = options(settings);
+    let mut player = match (&settings.anchor, settings.player) {
+        (Some(z), PlayerKind::FullyCorrective) => {
+            let player = FullyCorrective::new(Arc::clone(set)).with_caution(settings.caution);
+            Box::new(player.anchored_at(z)?)
+        }
+        _ => player(set, settings, None, options.rounds)?,
+    };
+    let judge = MonteCarlo::new(Episode::new(world(problem), problem.discounting.gamma(), limit), rng);
     let positive = PositiveOptions { budget: settings.samples, ..PositiveOptions::default() };
-    let mut oracle = Cache::new(Positive::new(learner, judge, positive)?);
-    let mut progress = Progress::new(settings.samples);
-    let mut watch = |round: &Round<L::Policy>| progress.show(round);
-    let solution = appropo(problem.target.set(), player, &mut oracle, options, &mut watch)?;
-    let samples = oracle.samples();
-    evaluate(problem, settings, solution, samples, &mut rng)
+    let mut oracle = Positive::new(learner, judge, positive)?;
+    let mut watch = |round: &Round<L::Policy>| watch.round(round);
+    let solution = appropo(set, player.as_mut(), &mut oracle, &options, &mut watch)?;
+    Ok(Learnt { solution: solution.into_any(), samples: oracle.samples() })
 }
 
 /// Judges the mixture by what it does, not by what its learner thought of it: by fresh episodes to a confidence region,
 /// and exactly where the model is known, which then decides.
-fn evaluate<P: Policy>(
+fn evaluate(
     problem: &Problem,
     settings: &Settings,
-    solution: Solution<P>,
-    samples: u64,
+    learnt: Learnt,
     rng: &mut Generator,
 ) -> Result<(Found, Option<Error>), Failure> {
-    let Solution { mixture, rounds, failure, .. } = solution;
+    let Learnt { solution: Solution { mixture, rounds, failure, .. }, samples } = learnt;
     let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
     let (set, limit) = (problem.target.set(), limit(horizon));
     let mut judge = MonteCarlo::new(Episode::new(world(problem), gamma, limit), rng);
@@ -191,8 +239,10 @@ impl Progress {
     fn new(samples: u64) -> Self {
         Self { samples, start: Instant::now(), shown: None, is_terminal: std::io::stderr().is_terminal() }
     }
+}
 
-    fn show<P>(&mut self, round: &Round<P>) -> ControlFlow<()> {
+impl Watch for Progress {
+    fn round<P: Policy>(&mut self, round: &Round<P>) -> ControlFlow<()> {
         let is_due = self.shown.is_none_or(|shown| shown.elapsed() > Duration::from_millis(100));
         if self.is_terminal && is_due {
             self.shown = Some(Instant::now());

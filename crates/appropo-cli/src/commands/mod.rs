@@ -4,6 +4,7 @@ mod list;
 mod optimize;
 mod solve;
 
+pub use learn::{Watch, learn};
 pub use solve::known;
 
 use crate::args::Command;

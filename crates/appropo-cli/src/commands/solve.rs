@@ -104,7 +104,9 @@ pub fn player(
     rounds: usize,
 ) -> LibraryResult<Box<dyn Player>> {
     let momentum = match settings.player {
-        PlayerKind::FullyCorrective => return Ok(Box::new(FullyCorrective::new(Arc::clone(set)))),
+        PlayerKind::FullyCorrective => {
+            return Ok(Box::new(FullyCorrective::new(Arc::clone(set)).with_caution(settings.caution)));
+        }
         PlayerKind::Blackwell => return Ok(Box::new(Blackwell::new(Arc::clone(set)))),
         PlayerKind::Ogd => 0.0,
         PlayerKind::Momentum => 0.9,

@@ -112,6 +112,18 @@ impl<'a, 'i> Table<'a, 'i> {
         self.get(key).ok_or_else(|| self.mistake(format!("\"{key}\" is missing; write {key} = {example}")))
     }
 
+    /// All entries, whatever their keys, in the order of the file.
+    pub fn entries(&self) -> Vec<Entry<'a, 'i>> {
+        let mut entries: Vec<_> = self.table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        let entry = |(key, value): (&Spanned<_>, _)| Entry {
+            source: self.source,
+            key: AsRef::<str>::as_ref(key.get_ref()).to_owned(),
+            value,
+        };
+        entries.into_iter().map(entry).collect()
+    }
+
     pub fn mistake(&self, message: impl Into<String>) -> Mistake {
         self.source.mistake(self.span.clone(), message)
     }

@@ -97,7 +97,7 @@ impl Problem {
         let target =
             Target::new(&world.measures(), constraints).map_err(|e| source.nowhere(e.to_string()))?;
         let settings = match root.get("solve") {
-            Some(entry) => Settings::read(&entry.table()?)?,
+            Some(entry) => Settings::read(&entry.table()?, &world.measures(), &target)?,
             None => Settings::default(),
         };
         root.finish()?;

@@ -1,9 +1,11 @@
 //! The `[solve]` table.
 
+use appropo::constraint::Target;
+use appropo::measurement::Measures;
 use appropo::oracle::Planner;
 use appropo::solver::Goal;
 
-use super::document::{Result, Table};
+use super::document::{Entry, Result, Table, suggestion};
 
 /// How to solve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -59,6 +61,10 @@ pub struct Settings {
     /// `None`: from Theorem 3.3.
     pub eta: Option<f64>,
     pub decreasing: bool,
+    /// For a player whose oracle learns: measurements, in the target's units, that its first λ leads away from.
+    pub anchor: Option<Vec<f64>>,
+    /// By how many standard errors the corrective player keeps away from the set's edge.
+    pub caution: f64,
     /// The most steps to learn from.
     pub samples: u64,
     pub seed: u64,
@@ -77,6 +83,8 @@ impl Default for Settings {
             kappa: None,
             eta: None,
             decreasing: false,
+            anchor: None,
+            caution: 1.75,
             samples: 100_000,
             seed: 0,
         }
@@ -99,7 +107,7 @@ pub const PLAYERS: [(&str, PlayerKind); 4] = [
 ];
 
 impl Settings {
-    pub fn read(table: &Table) -> Result<Self> {
+    pub fn read(table: &Table, measures: &Measures, target: &Target) -> Result<Self> {
         let mut settings = Self::default();
         let positive =
             |key| table.get(key).map(|e| e.number_where(|n| n > 0.0, "a number above 0")).transpose();
@@ -130,6 +138,10 @@ impl Settings {
         if let Some(tolerance) = positive("tolerance")? {
             settings.tolerance = tolerance;
         }
+        if let Some(entry) = table.get("caution") {
+            settings.caution = entry.number_where(|n| n >= 0.0, "a number from 0")?;
+        }
+        settings.anchor = table.get("anchor").map(|e| anchor(&e, measures, target)).transpose()?;
         settings.kappa = positive("kappa")?;
         settings.eta = positive("eta")?;
         settings.rounds = table.get("rounds").map(|e| e.count(1)).transpose()?.map(|n| n as usize);
@@ -140,4 +152,21 @@ impl Settings {
         table.finish()?;
         Ok(settings)
     }
+}
+
+/// Measurements by name; those not named are 0.
+fn anchor(entry: &Entry, measures: &Measures, target: &Target) -> Result<Vec<f64>> {
+    let mut z = vec![0.0; measures.dim()];
+    for named in entry.table()?.entries() {
+        let Ok(range) = measures.range(&named.key) else {
+            let known = measures.iter().map(|(name, _)| name);
+            return Err(named.mistake(format!("no such measure; {}", suggestion(&named.key, known))));
+        };
+        let numbers = if range.len() == 1 { vec![named.number()?] } else { named.numbers()? };
+        if numbers.len() != range.len() {
+            return Err(named.mistake(format!("found {} numbers, expected {}", numbers.len(), range.len())));
+        }
+        z[range].copy_from_slice(&numbers);
+    }
+    Ok(target.selection().apply(&z))
 }

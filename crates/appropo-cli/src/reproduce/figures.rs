@@ -1,9 +1,10 @@
 //! The paper's figures, from the runs.
 
 use super::Series;
-use super::run::{LEAST_REWARD, Look, MOST_FAILURE, Method, RADIUS, Rover, SAMPLES, model_based};
+use super::run::{LEAST_REWARD, Look, MOST_FAILURE, Method, RADIUS, Rover, SAMPLES, own};
 use crate::Failure;
 use crate::figure::{Axis, Bound, Color, Figure, Heat, Key, Map, Mark, Mean, Panel, Plot};
+use crate::problem::{OracleKind, PlayerKind};
 
 const COLORS: [Color; 6] =
     [Color::Blue, Color::Vermillion, Color::Green, Color::Orange, Color::Purple, Color::Sky];
@@ -15,10 +16,21 @@ pub fn all(
     own: &[Series],
     tuning: &[Series],
 ) -> Result<Vec<(String, String)>, Failure> {
+    let is_default = |method: &Method| {
+        matches!(
+            method,
+            Method::Own {
+                player: PlayerKind::FullyCorrective,
+                oracle: OracleKind::Model | OracleKind::Ppo,
+                ..
+            }
+        )
+    };
+    let defaults: Vec<&Series> = own.iter().filter(|series| is_default(&series.method)).collect();
     let mut figures = vec![
         ("figure-1".to_owned(), maps(rover)?),
-        ("figure-2".to_owned(), with_scatter("", main)),
-        ("learnt-models".to_owned(), with_scatter("ApproPO in a learnt model", own)),
+        ("figure-2".to_owned(), with_scatter("", &main.iter().collect::<Vec<_>>())),
+        ("model-and-network".to_owned(), with_scatter("ApproPO by default", &defaults)),
     ];
     let mut tuned = |file: String, title: &str, is_in: &dyn Fn(&Method) -> bool| {
         let rows: Vec<&Series> = tuning.iter().filter(|series| is_in(&series.method)).collect();
@@ -37,8 +49,12 @@ pub fn all(
 /// Figure 1: the map, and where the rover goes without and with diversity, by ApproPO in a learnt model.
 fn maps(rover: &Rover) -> Result<String, Failure> {
     let Some(grid) = rover.world.grid.clone() else { return Ok(String::new()) };
-    let heat =
-        |diverse| -> Result<Vec<f64>, Failure> { Ok(rover.shares(&model_based(rover, diverse, 0)?.1)?) };
+    let heat = |diverse| -> Result<Vec<f64>, Failure> {
+        {
+            let (_, mixture) = own(rover, diverse, OracleKind::Model, PlayerKind::FullyCorrective, 0)?;
+            Ok(rover.shares(&mixture)?)
+        }
+    };
     let (plain, diverse) = (heat(false)?, heat(true)?);
     let most = plain.iter().chain(&diverse).copied().fold(0.0, f64::max);
     let map = |title: &str, values: Option<Vec<f64>>| {
@@ -54,13 +70,12 @@ fn maps(rover: &Rover) -> Result<String, Failure> {
 }
 
 /// Figure 2: curves of the three constraints above, scatter plots of single runs below.
-fn with_scatter(title: &str, series: &[Series]) -> String {
-    let series: Vec<&Series> = series.iter().collect();
-    let mut panels = curves(&series);
+fn with_scatter(title: &str, series: &[&Series]) -> String {
+    let mut panels = curves(series);
     for samples in [SAMPLES / 5, SAMPLES * 2 / 5, SAMPLES] {
-        panels.push(Panel::Plot(scatter(&series, samples)));
+        panels.push(Panel::Plot(scatter(series, samples)));
     }
-    Figure { title: title.into(), columns: 3, panels, legend: legend(&series, true) }.svg()
+    Figure { title: title.into(), columns: 3, panels, legend: legend(series, true) }.svg()
 }
 
 fn legend(series: &[&Series], scatter: bool) -> Vec<(Key, String)> {

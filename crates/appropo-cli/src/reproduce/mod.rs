@@ -7,11 +7,12 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use crate::args::Reproduce;
+use crate::problem::{ORACLES, OracleKind, PLAYERS, PlayerKind};
 use crate::{Failure, Output};
 use run::{Look, Method, Rover};
 
@@ -24,7 +25,7 @@ pub struct Series {
 
 impl Series {
     fn is_diverse(&self) -> bool {
-        matches!(self.method, Method::Paper { diverse: true, .. } | Method::Model { diverse: true })
+        matches!(self.method, Method::Paper { diverse: true, .. } | Method::Own { diverse: true, .. })
     }
 }
 
@@ -41,11 +42,21 @@ fn main_methods() -> Vec<(String, Method)> {
     ]
 }
 
+/// Every oracle that learns with every player. A learnt model plays thousands of rounds between two episodes with any
+/// but the corrective player, which takes hours.
 fn own_methods() -> Vec<(String, Method)> {
-    vec![
-        ("model".into(), Method::Model { diverse: false }),
-        ("model with diversity".into(), Method::Model { diverse: true }),
-    ]
+    let mut methods = Vec::new();
+    for (player_name, player) in PLAYERS {
+        let corrective = player == PlayerKind::FullyCorrective;
+        let learns = |kind| kind != OracleKind::Exact && (kind != OracleKind::Model || corrective);
+        for (oracle_name, oracle) in ORACLES.into_iter().filter(|(_, kind)| learns(*kind)) {
+            for (diverse, with) in [(false, ""), (true, " with diversity")] {
+                let name = format!("{oracle_name}, {player_name}{with}");
+                methods.push((name, Method::Own { diverse, oracle, player }));
+            }
+        }
+    }
+    methods
 }
 
 fn tuning_methods() -> Vec<(String, Method)> {
@@ -83,7 +94,7 @@ pub fn run(arguments: &Reproduce) -> Result<Output, Failure> {
     let start = Instant::now();
     let main = play("main figure", main_methods())?;
     let main_seconds = start.elapsed().as_secs_f64();
-    let own = play("learnt models", own_methods())?;
+    let own = play("oracles and players", own_methods())?;
     let tuning = play("tuning", tuning_methods())?;
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
@@ -116,6 +127,7 @@ fn all(
     let jobs: Vec<(Method, u64)> =
         methods.iter().flat_map(|(_, method)| (0..seeds).map(|seed| (*method, seed))).collect();
     let done = AtomicUsize::new(0);
+    let start = Instant::now();
     let is_terminal = std::io::stderr().is_terminal();
     let runs: Vec<Vec<Look>> = jobs
         .par_iter()
@@ -123,11 +135,15 @@ fn all(
             let looks = run::run(rover, *method, *seed)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if is_terminal {
-                let _ = write!(std::io::stderr(), "\r\x1b[K{title}: {done} of {} runs", jobs.len());
+                let _ = write!(
+                    std::io::stderr(),
+                    "\r\x1b[K{}",
+                    progress(title, done, jobs.len(), start.elapsed())
+                );
             }
             Ok(looks)
         })
-        .collect::<appropo::error::Result<_>>()?;
+        .collect::<Result<_, Failure>>()?;
     if is_terminal {
         let _ = write!(std::io::stderr(), "\r\x1b[K");
     }
@@ -136,6 +152,18 @@ fn all(
         .into_iter()
         .map(|(name, method)| Series { name, method, runs: runs.by_ref().take(seeds as usize).collect() })
         .collect())
+}
+
+/// "main figure [#####-----] 38 of 75 runs, 12.1 runs/s, 3 s left".
+fn progress(title: &str, done: usize, all: usize, elapsed: Duration) -> String {
+    let rate = done as f64 / elapsed.as_secs_f64().max(1e-9);
+    let full = 20 * done / all.max(1);
+    format!(
+        "{title} [{}{}] {done} of {all} runs, {rate:.1} runs/s, {:.0} s left",
+        "#".repeat(full),
+        "-".repeat(20 - full),
+        (all - done) as f64 / rate
+    )
 }
 
 /// One row a method, seed and number of samples.
@@ -161,7 +189,7 @@ fn table<'a>(series: impl Iterator<Item = &'a Series>) -> String {
 /// How many runs truly hold their constraints, and from when on.
 fn summary<'a>(series: impl Iterator<Item = &'a Series>, seeds: u64) -> String {
     let mut text = format!(
-        "{:<36} {:>9} {:>11} {:>8} {:>8} {:>8}\n",
+        "{:<46} {:>9} {:>11} {:>8} {:>8} {:>8}\n",
         "truly holds to the end", "runs", "median from", "failure", "reward", "distance"
     );
     for series in series {
@@ -177,7 +205,7 @@ fn summary<'a>(series: impl Iterator<Item = &'a Series>, seeds: u64) -> String {
         };
         let _ = writeln!(
             text,
-            "{:<36} {:>9} {median:>11} {:>8.3} {:>8.3} {:>8.3}",
+            "{:<46} {:>9} {median:>11} {:>8.3} {:>8.3} {:>8.3}",
             series.name,
             format!("{}/{seeds}", from.len()),
             mean(0),
@@ -205,6 +233,12 @@ mod tests {
         let one = play(1);
         assert_eq!(one, play(2));
         assert_eq!(one.lines().count(), 1 + 4 * 2 * 101);
+    }
+
+    #[test]
+    fn progress_tells_rate_and_rest() {
+        let line = progress("runs", 5, 20, Duration::from_secs(10));
+        assert_eq!(line, "runs [#####---------------] 5 of 20 runs, 0.5 runs/s, 30 s left");
     }
 
     #[test]

@@ -7,16 +7,20 @@ use std::sync::Arc;
 use appropo::baseline::{Cost, Rcpo, RcpoOptions};
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{Environment, Simulator, TabularMdp, World, mars_rover};
-use appropo::error::Result;
+use appropo::error::{Error, Result as Library};
 use appropo::measurement::Discounting;
-use appropo::oracle::{Cache, Model, ModelOptions, MonteCarlo, Positive, PositiveOptions};
-use appropo::player::{FullyCorrective, Ogd, Steps};
-use appropo::policy::{Mixed, Policy};
+use appropo::oracle::{Cache, MonteCarlo, Positive, PositiveOptions};
+use appropo::player::{Ogd, Steps};
+use appropo::policy::{AnyPolicy, Mixed, Policy};
 use appropo::random::{self, Generator};
 use appropo::rl::actor_critic;
 use appropo::rl::{ActorCritic, Episode, Occupancy};
 use appropo::set::Ball;
-use appropo::solver::{Assurance, Options, Round, appropo, appropo_imagined};
+use appropo::solver::{Options, Round, appropo};
+
+use crate::Failure;
+use crate::commands::{Watch, learn};
+use crate::problem::{OracleKind, PlayerKind, Problem, Settings};
 
 /// The samples of a run, and how often it is looked at.
 pub const SAMPLES: u64 = 25_000;
@@ -26,6 +30,8 @@ pub const HORIZON: usize = 300;
 pub const MOST_FAILURE: f64 = 0.2;
 pub const LEAST_REWARD: f64 = -0.17;
 pub const RADIUS: f64 = 0.12;
+/// Distances up to this count as 0, as they do by default.
+const TOLERANCE: f64 = 1e-6;
 const GAMMA: f64 = 0.99;
 const KAPPA: f64 = 20.0;
 const MOMENTUM: f64 = 0.9;
@@ -52,8 +58,8 @@ pub enum Method {
     Rcpo { rate: f64 },
     /// The paper's ApproPO: A2C, momentum with this rate, n trailing episodes.
     Paper { diverse: bool, eta: f64, n: usize },
-    /// ApproPO in a learnt model with the corrective player.
-    Model { diverse: bool },
+    /// `appropo solve` with this oracle and player.
+    Own { diverse: bool, oracle: OracleKind, player: PlayerKind },
 }
 
 /// The rover as the paper has it.
@@ -65,10 +71,10 @@ pub struct Rover {
 }
 
 impl Rover {
-    pub fn new() -> Result<Self> {
+    pub fn new() -> Library<Self> {
         let world = mars_rover::world("8x8", 0.05)?;
         let uniform = world.grid.as_ref().map(|grid| grid.uniform_upper_triangle()).unwrap_or_default();
-        let constraints = || -> Result<Vec<Constraint>> {
+        let constraints = || -> Library<Vec<Constraint>> {
             Ok(vec![
                 Constraint::at_most("failure", MOST_FAILURE)?,
                 Constraint::at_least("reward", LEAST_REWARD)?,
@@ -108,12 +114,12 @@ impl Rover {
     }
 
     /// What the policies of a run are truly worth; each is measured once.
-    fn truth(&self) -> Result<Truth<'_>> {
+    fn truth(&self) -> Library<Truth<'_>> {
         Ok(Truth { rover: self, discounting: Discounting::new(GAMMA, None)?, known: HashMap::new() })
     }
 
     /// The share of time that a mixture spends in each cell.
-    pub fn shares<P: Policy>(&self, mixture: &Mixed<P>) -> Result<Vec<f64>> {
+    pub fn shares<P: Policy>(&self, mixture: &Mixed<P>) -> Library<Vec<f64>> {
         let z = self.truth()?.measure(mixture)?;
         Ok(z[3..].iter().map(|v| v / z[2]).collect())
     }
@@ -126,7 +132,7 @@ struct Truth<'a> {
 }
 
 impl Truth<'_> {
-    fn measure<P: Policy>(&mut self, mixture: &Mixed<P>) -> Result<Vec<f64>> {
+    fn measure<P: Policy>(&mut self, mixture: &Mixed<P>) -> Library<Vec<f64>> {
         let model = &self.rover.world.model;
         let mut sum = vec![0.0; model.measures().dim()];
         for (weight, policy) in mixture.parts() {
@@ -179,16 +185,18 @@ impl Curve {
 }
 
 /// Plays one run.
-pub fn run(rover: &Rover, method: Method, seed: u64) -> Result<Vec<Look>> {
+pub fn run(rover: &Rover, method: Method, seed: u64) -> Result<Vec<Look>, Failure> {
     match method {
-        Method::Rcpo { rate } => rcpo(rover, rate, seed),
-        Method::Paper { diverse, eta, n } => paper(rover, diverse, eta, n, seed),
-        Method::Model { diverse } => model_based(rover, diverse, seed).map(|(looks, _)| looks),
+        Method::Rcpo { rate } => Ok(rcpo(rover, rate, seed)?),
+        Method::Paper { diverse, eta, n } => Ok(paper(rover, diverse, eta, n, seed)?),
+        Method::Own { diverse, oracle, player } => {
+            own(rover, diverse, oracle, player, seed).map(|(looks, _)| looks)
+        }
     }
 }
 
 /// The learner of all methods that learn networks.
-fn a2c(model: &Arc<TabularMdp>, rng: Generator) -> Result<ActorCritic> {
+fn a2c(model: &Arc<TabularMdp>, rng: Generator) -> Library<ActorCritic> {
     let worlds = (0..WORLDS).map(|_| simulator(model)).collect();
     ActorCritic::new(worlds, GAMMA, HORIZON, actor_critic::Options::a2c(), rng)
 }
@@ -197,7 +205,7 @@ fn simulator(model: &Arc<TabularMdp>) -> Box<dyn Environment> {
     Box::new(Simulator::new(Arc::clone(model), Some(HORIZON)))
 }
 
-fn rcpo(rover: &Rover, rate: f64, seed: u64) -> Result<Vec<Look>> {
+fn rcpo(rover: &Rover, rate: f64, seed: u64) -> Library<Vec<Look>> {
     let model = rover.model(rover.target(false));
     let learner = a2c(&model, random::generator(seed))?;
     let costs = vec![Cost { weights: vec![1.0, 0.0], bound: MOST_FAILURE }];
@@ -217,14 +225,14 @@ fn rcpo(rover: &Rover, rate: f64, seed: u64) -> Result<Vec<Look>> {
     Ok(curve.finish())
 }
 
-fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Result<Vec<Look>> {
+fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Library<Vec<Look>> {
     let target = rover.target(diverse);
     let model = rover.model(target);
     let mut rng = random::generator(seed);
     let learner = a2c(&model, random::split(&mut rng))?;
     let judge = MonteCarlo::new(Episode::new(simulator(&model), GAMMA, HORIZON), &mut rng);
     // ẑ comes from the same n episodes, as in the paper.
-    let options = PositiveOptions { episodes: n, fresh: 0, budget: SAMPLES, ..PositiveOptions::default() };
+    let options = PositiveOptions { episodes: n, fresh: 0, iterates: false, epsilon: 0.0, budget: SAMPLES };
     let mut oracle = Cache::new(Positive::new(learner, judge, options)?);
     for _ in 0..RANDOM_POLICIES {
         let answer = oracle.oracle().random_response()?;
@@ -252,33 +260,40 @@ fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Result<
 /// Rounds of the paper's player, most of which the cache answers.
 const ROUNDS: usize = 5000;
 
-/// The looks at a run in a learnt model, with the mixture that it ends with.
-pub fn model_based(
+/// The looks at a run as `appropo solve` plays it, with the mixture that it ends with.
+pub fn own(
     rover: &Rover,
     diverse: bool,
+    oracle: OracleKind,
+    player: PlayerKind,
     seed: u64,
-) -> Result<(Vec<Look>, Mixed<appropo::policy::TabularPolicy>)> {
-    let target = rover.target(diverse);
-    let options = ModelOptions { budget: SAMPLES, ..ModelOptions::default() };
-    let world = simulator(&rover.model(target));
-    let discounting = Discounting::new(GAMMA, None)?;
-    let mut model = Model::new(world, discounting, HORIZON, options, random::generator(seed))?;
-    let mut curve = Curve::new();
-    let mut failure = None;
-    let mut watch = |round: &Round<_>| {
-        match rover.truth().and_then(|mut truth| truth.measure(&(round.mixture)())) {
-            Ok(z) => curve.update(round.samples, rover.point(&z), rover.selected_point(round.z_bar)),
-            Err(error) => failure = Some(error),
+) -> Result<(Vec<Look>, Mixed<AnyPolicy>), Failure> {
+    let problem = Problem::load(if diverse { "mars-rover-diverse" } else { "mars-rover" })?;
+    let settings = Settings { player, seed, samples: SAMPLES, ..problem.settings.clone() };
+    let mut watch = Truly { rover, curve: Curve::new(), failure: None };
+    let learnt = learn(&problem, &settings, oracle, &mut random::generator(seed), &mut watch)?;
+    match watch.failure.or(learnt.solution.failure) {
+        Some(error) => Err(error.into()),
+        None => Ok((watch.curve.finish(), learnt.solution.mixture)),
+    }
+}
+
+/// Looks at what the mixture is truly worth after every round.
+struct Truly<'a> {
+    rover: &'a Rover,
+    curve: Curve,
+    failure: Option<Error>,
+}
+
+impl Watch for Truly<'_> {
+    fn round<P: Policy>(&mut self, round: &Round<P>) -> ControlFlow<()> {
+        match self.rover.truth().and_then(|mut truth| truth.measure(&(round.mixture)())) {
+            Ok(z) => {
+                self.curve.update(round.samples, self.rover.point(&z), self.rover.selected_point(round.z_bar))
+            }
+            Err(error) => self.failure = Some(error),
         }
-        ControlFlow::Continue(())
-    };
-    let player = |set: &_| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<_>);
-    let options = Options { rounds: ROUNDS, ..Options::default() };
-    let assurance = Assurance::default();
-    let solution = appropo_imagined(target.set(), player, &mut model, &assurance, &options, &mut watch)?;
-    match failure {
-        Some(error) => Err(error),
-        None => Ok((curve.finish(), solution.mixture)),
+        if round.samples >= SAMPLES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -286,7 +301,9 @@ pub fn model_based(
 pub fn holds_from(looks: &[Look], diverse: bool) -> Option<u64> {
     let holds = |look: &&Look| {
         let [failure, reward, distance] = look.truth;
-        failure <= MOST_FAILURE && reward >= LEAST_REWARD && (!diverse || distance <= RADIUS)
+        failure <= MOST_FAILURE + TOLERANCE
+            && reward >= LEAST_REWARD - TOLERANCE
+            && (!diverse || distance <= RADIUS + TOLERANCE)
     };
     looks.iter().rev().take_while(holds).last().map(|look| look.samples)
 }

@@ -25,9 +25,9 @@ pub struct PositiveOptions {
 }
 
 impl Default for PositiveOptions {
-    /// n = 20, ε = 0, 20 fresh episodes, the last iterate, a million steps.
+    /// n = 25, ε = 0, no fresh episodes, the iterates, a million steps: what took the fewest samples on the rover.
     fn default() -> Self {
-        Self { episodes: 20, epsilon: 0.0, fresh: 20, iterates: false, budget: 1_000_000 }
+        Self { episodes: 25, epsilon: 0.0, fresh: 0, iterates: true, budget: 1_000_000 }
     }
 }
 

@@ -48,6 +48,11 @@ impl<P> Mixed<P> {
         }))
     }
 
+    /// The same mixture of policies of another kind.
+    pub fn map<Q>(&self, mut kind: impl FnMut(&P) -> Q) -> Mixed<Q> {
+        Mixed { parts: self.parts.iter().map(|(weight, policy)| (*weight, Arc::new(kind(policy)))).collect() }
+    }
+
     /// Whether it mixes the very same policies.
     pub fn is_same(&self, other: &Self) -> bool {
         let pairs = self.parts.iter().zip(&other.parts);

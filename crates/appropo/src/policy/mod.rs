@@ -1,10 +1,12 @@
 //! Policies: what to do, given what is seen.
 
+mod any;
 mod greedy;
 mod mixed;
 mod network;
 mod tabular;
 
+pub use any::AnyPolicy;
 pub use greedy::GreedyPolicy;
 pub(crate) use greedy::best;
 pub use mixed::Mixed;

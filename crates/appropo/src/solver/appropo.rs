@@ -3,7 +3,7 @@ use crate::certificate::{Certificate, Evidence, Verdict};
 use crate::error::{Error, Result, in_range};
 use crate::oracle::{Respond, Response};
 use crate::player::{Decision, Player};
-use crate::policy::Mixed;
+use crate::policy::{AnyPolicy, Mixed};
 use crate::set::{ConvexSet, SharedSet};
 use crate::vector;
 
@@ -69,6 +69,20 @@ pub struct Solution<P> {
     pub gave_up: bool,
     /// What went wrong after the first round, if anything did; the rest is what had been found by then.
     pub failure: Option<Error>,
+}
+
+impl<P: Clone + Into<AnyPolicy>> Solution<P> {
+    /// The same solution, its policies told apart only when the program runs.
+    pub fn into_any(self) -> Solution<AnyPolicy> {
+        Solution {
+            mixture: self.mixture.map(|policy| policy.clone().into()),
+            certificate: self.certificate,
+            rounds: self.rounds,
+            regret: self.regret,
+            gave_up: self.gave_up,
+            failure: self.failure,
+        }
+    }
 }
 
 /// ApproPO: finds a mixed policy whose measurements lie in `set`, or as close to it as any policy's can.

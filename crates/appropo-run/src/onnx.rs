@@ -1,0 +1,237 @@
+use std::mem::take;
+
+use appropo::nn::{Activation, Inputs, Layer, Order};
+use appropo::policy::{Actions, NetworkPolicy};
+
+use Dimension::{Batch, Fixed};
+
+use crate::protobuf::Message;
+
+const IR_VERSION: u64 = 8;
+const OPSET: u64 = 17;
+
+/// The policy's network as an ONNX model, the same bytes for the same policy.
+///
+/// The input `observation` is a float32 tensor of batch × n, or, where the network takes one-hot inputs, an int64 tensor
+/// of one index a row. The outputs are float32:
+///
+/// - for categorical actions `logits` and `probabilities`, batch × actions;
+/// - for Gaussian actions `mean` and `action`, batch × m, the latter cut to the bounds, and `log_std`, m numbers for all
+///   rows;
+/// - `value`, batch × measurements.
+pub fn onnx(policy: &NetworkPolicy) -> Vec<u8> {
+    let (network, parameters) = (policy.network(), policy.parameters());
+    let shape = network.shape();
+    let mut graph = Graph::default();
+    match shape.inputs {
+        Inputs::OneHot(_) => graph.declare(Graph::INPUT, "observation", INT64, &[Batch]),
+        Inputs::Vector(width) => graph.declare(Graph::INPUT, "observation", FLOAT, &[Batch, Fixed(width)]),
+    }
+
+    let (trunk, heads) = network.layers().split_at(shape.hidden.len());
+    let mut below = "observation".to_owned();
+    for (i, layer) in trunk.iter().enumerate() {
+        let affine = format!("{}.affine", layer.name);
+        graph.parameters(layer, parameters);
+        match shape.inputs {
+            Inputs::OneHot(_) if i == 0 => graph.look_up(layer, &below, &affine),
+            _ => graph.affine(layer, &below, &affine),
+        }
+        let function = match shape.activation {
+            Activation::Relu => "Relu",
+            Activation::Tanh => "Tanh",
+        };
+        graph.node(function, &[&affine], &layer.name);
+        below.clone_from(&layer.name);
+    }
+
+    let policy_head = match policy.actions() {
+        Actions::Categorical => "logits",
+        Actions::Gaussian(_) => "mean",
+    };
+    for (layer, output) in heads.iter().zip([policy_head, "value"]) {
+        graph.parameters(layer, parameters);
+        graph.affine(layer, &below, output);
+    }
+    let row = [Batch, Fixed(shape.policy)];
+    graph.declare(Graph::OUTPUT, policy_head, FLOAT, &row);
+    match policy.actions() {
+        Actions::Categorical => {
+            graph.node("Softmax", &["logits"], "probabilities");
+            graph.declare(Graph::OUTPUT, "probabilities", FLOAT, &row);
+        }
+        Actions::Gaussian(bounds) => {
+            let width = [bounds.len()];
+            let (low, high): (Vec<f32>, Vec<f32>) =
+                bounds.iter().map(|(low, high)| (at_least(*low), -at_least(-high))).unzip();
+            graph.initializer("policy.log_std", &width, &parameters[network.parameters()..]);
+            graph.initializer("policy.low", &width, &low);
+            graph.initializer("policy.high", &width, &high);
+            graph.node("Identity", &["policy.log_std"], "log_std");
+            // Clip would have one bound for all entries.
+            graph.node("Max", &["mean", "policy.low"], "policy.raised");
+            graph.node("Min", &["policy.raised", "policy.high"], "action");
+            graph.declare(Graph::OUTPUT, "log_std", FLOAT, &[Fixed(bounds.len())]);
+            graph.declare(Graph::OUTPUT, "action", FLOAT, &row);
+        }
+    }
+    graph.declare(Graph::OUTPUT, "value", FLOAT, &[Batch, Fixed(shape.value)]);
+    graph.into_model()
+}
+
+/// The least float that is not below `bound`: the nearest one might lie outside of what the world allows.
+fn at_least(bound: f64) -> f32 {
+    let nearest = bound as f32;
+    if f64::from(nearest) < bound { nearest.next_up() } else { nearest }
+}
+
+/// `TensorProto.DataType`
+const FLOAT: u64 = 1;
+const INT64: u64 = 7;
+
+enum Dimension {
+    Batch,
+    Fixed(usize),
+}
+
+/// A `GraphProto`. Field numbers are those of `onnx.proto`.
+#[derive(Default)]
+struct Graph(Message);
+
+impl Graph {
+    const NODE: u32 = 1;
+    const NAME: u32 = 2;
+    const INITIALIZER: u32 = 5;
+    const INPUT: u32 = 11;
+    const OUTPUT: u32 = 12;
+
+    fn add(&mut self, field: u32, part: Message) {
+        self.0 = take(&mut self.0).message(field, part);
+    }
+
+    /// Adds a `ValueInfoProto` to the inputs or outputs.
+    fn declare(&mut self, field: u32, name: &str, data_type: u64, dimensions: &[Dimension]) {
+        let shape = dimensions.iter().fold(Message::default(), |shape, dimension| {
+            let part = match dimension {
+                Fixed(size) => Message::default().integer(1, *size as u64),
+                Batch => Message::default().bytes(2, "batch"),
+            };
+            shape.message(1, part)
+        });
+        let tensor = Message::default().integer(1, data_type).message(2, shape);
+        let kind = Message::default().message(1, tensor);
+        self.add(field, Message::default().bytes(1, name).message(2, kind));
+    }
+
+    /// Adds a `TensorProto`, its data raw.
+    fn initializer(&mut self, name: &str, dimensions: &[usize], values: &[f32]) {
+        let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let sizes = dimensions.iter().fold(Message::default(), |part, size| part.integer(1, *size as u64));
+        self.add(Self::INITIALIZER, sizes.integer(2, FLOAT).bytes(8, name).bytes(9, data));
+    }
+
+    fn parameters(&mut self, layer: &Layer, parameters: &[f32]) {
+        let dimensions = match layer.order {
+            Order::ByInput => [layer.inputs, layer.outputs],
+            Order::ByOutput => [layer.outputs, layer.inputs],
+        };
+        self.initializer(&weight(layer), &dimensions, &parameters[layer.weights.clone()]);
+        self.initializer(&bias(layer), &[layer.outputs], &parameters[layer.biases.clone()]);
+    }
+
+    fn node(&mut self, operator: &str, inputs: &[&str], output: &str) {
+        self.add(Self::NODE, node(operator, inputs, output));
+    }
+
+    fn affine(&mut self, layer: &Layer, input: &str, output: &str) {
+        let product = node("Gemm", &[input, &weight(layer), &bias(layer)], output);
+        // An `AttributeProto` of type INT.
+        let transposed = u64::from(layer.order == Order::ByOutput);
+        let attribute = Message::default().bytes(1, "transB").integer(3, transposed).integer(20, 2);
+        self.add(Self::NODE, product.message(5, attribute));
+    }
+
+    /// The affine map of a one-hot row, given by its index. The weights are in the order `ByInput`, as in every trunk.
+    fn look_up(&mut self, layer: &Layer, input: &str, output: &str) {
+        let row = format!("{}.row", layer.name);
+        self.node("Gather", &[&weight(layer), input], &row);
+        self.node("Add", &[&row, &bias(layer)], output);
+    }
+
+    /// The bytes of a `ModelProto` around it.
+    fn into_model(self) -> Vec<u8> {
+        Message::default()
+            .integer(1, IR_VERSION)
+            .bytes(2, "appropo")
+            .bytes(3, env!("CARGO_PKG_VERSION"))
+            .message(7, self.0.bytes(Self::NAME, "policy"))
+            .message(8, Message::default().bytes(1, "").integer(2, OPSET))
+            .into_bytes()
+    }
+}
+
+/// A `NodeProto`, named after its output.
+fn node(operator: &str, inputs: &[&str], output: &str) -> Message {
+    let node = inputs.iter().fold(Message::default(), |node, input| node.bytes(1, input));
+    node.bytes(2, output).bytes(3, output).bytes(4, operator)
+}
+
+fn weight(layer: &Layer) -> String {
+    format!("{}.weight", layer.name)
+}
+
+fn bias(layer: &Layer) -> String {
+    format!("{}.bias", layer.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use appropo::nn::{Mlp, Shape};
+
+    use super::*;
+
+    fn model(inputs: Inputs, actions: Actions) -> Vec<u8> {
+        let activation = Activation::Relu;
+        let network = Mlp::new(Shape { inputs, hidden: vec![2], activation, policy: 1, value: 1 }).unwrap();
+        let parameters =
+            (0..network.parameters() + actions.parameters()).map(|i| i as f32).collect::<Vec<_>>();
+        onnx(&NetworkPolicy::new(Arc::new(network), actions, parameters).unwrap())
+    }
+
+    fn contains(bytes: &[u8], part: &[u8]) -> bool {
+        bytes.windows(part.len()).any(|window| window == part)
+    }
+
+    #[test]
+    fn a_model_starts_with_its_version_and_producer() {
+        let bytes = model(Inputs::Vector(3), Actions::Categorical);
+        assert!(bytes.starts_with(b"\x08\x08\x12\x07appropo\x1a"));
+        assert!(bytes.ends_with(b"\x42\x04\x0a\x00\x10\x11"));
+        assert_eq!(bytes, model(Inputs::Vector(3), Actions::Categorical));
+    }
+
+    #[test]
+    fn weights_are_raw_tensors() {
+        // The biases of the hidden layer, parameters 6 and 7 behind 3 × 2 weights.
+        let biases = b"\x2a\x1c\x08\x02\x10\x01\x42\x0ctrunk.0.bias\x4a\x08\0\0\xc0\x40\0\0\xe0\x40";
+        let bytes = model(Inputs::Vector(3), Actions::Gaussian(vec![(-1.0, 1.0)]));
+        assert!(contains(&bytes, biases));
+    }
+
+    #[test]
+    fn indices_are_looked_up() {
+        assert!(contains(&model(Inputs::OneHot(3), Actions::Categorical), b"Gather"));
+        assert!(!contains(&model(Inputs::Vector(3), Actions::Categorical), b"Gather"));
+    }
+
+    #[test]
+    fn rounded_bounds_stay_inside() {
+        for bound in [0.1, -0.1, 0.3, 1.0, 0.0, 1e-60, f64::NEG_INFINITY, f64::INFINITY] {
+            let (low, high) = (at_least(bound), -at_least(-bound));
+            assert!(f64::from(high) <= bound && bound <= f64::from(low), "{high} {bound} {low}");
+            assert!(low <= high.next_up(), "{high} {low}");
+        }
+    }
+}
