@@ -8,6 +8,7 @@ use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::measurement::Discounting;
 use crate::set::{ConvexSet, Lift, SharedSet};
+use crate::state::{Loader, Saved, Saver};
 use crate::vector;
 
 /// What is known about a problem in the end.
@@ -190,6 +191,28 @@ impl Evidence {
             separation: self.separation,
             confidence: None,
         }
+    }
+}
+
+impl Saved for Evidence {
+    fn save(&self, to: &mut Saver) {
+        to.put(&self.lower_bound);
+        to.put(&self.separation.is_some());
+        if let Some(Separation { lam, offset, witness }) = &self.separation {
+            to.put(&(lam.clone(), *offset));
+            to.put(&(witness.values.clone(), witness.steps.clone()));
+        }
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let lower_bound = from.get()?;
+        let mut separation = None;
+        if from.get()? {
+            let (lam, offset) = from.get()?;
+            let (values, steps) = from.get()?;
+            let witness = Arc::new(ValueFunction { values, steps });
+            separation = Some(Separation { lam, offset, witness });
+        }
+        Ok(Self { lower_bound, separation })
     }
 }
 

@@ -143,6 +143,18 @@ pub enum Error {
     /// The objective has no finite optimum or the problem has no feasible point to start from.
     #[error("{0}")]
     Objective(String),
+    /// A saved state does not belong to what it is to be taken back into.
+    #[error("the saved state can't be used: {problem}; it may be of another problem, or damaged")]
+    State {
+        /// What does not fit.
+        problem: String,
+    },
+    /// Something that can't be saved and taken up again.
+    #[error("{what} can't be saved and taken up again; run it to its end in one go")]
+    Unsaved {
+        /// What it is.
+        what: &'static str,
+    },
     /// A certificate does not hold when it is computed again.
     #[error("certificate: {claim} is claimed as {claimed}, but {found} was found")]
     Certificate {

@@ -77,5 +77,6 @@ pub mod rl;
 mod root;
 pub mod set;
 pub mod solver;
+pub mod state;
 pub mod theory;
 mod vector;

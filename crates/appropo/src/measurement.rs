@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::error::{Error, Result, in_range};
+use crate::state::{Loader, Saved, Saver};
 use crate::vector;
 
 /// The named entries of a measurement vector. A measure is one entry or a block of them.
@@ -202,6 +203,45 @@ impl DiscountedSum {
     pub fn clear(&mut self) {
         self.sum.fill(0.0);
         self.weight = 1.0;
+    }
+}
+
+impl Saved for Spread {
+    fn save(&self, to: &mut Saver) {
+        to.put(&self.deviations);
+        to.put(&self.episodes);
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        Ok(Self { deviations: from.get()?, episodes: from.get()? })
+    }
+}
+
+impl Saved for Estimate {
+    fn save(&self, to: &mut Saver) {
+        to.put(&self.count);
+        [&self.mean, &self.squares, &self.least, &self.largest]
+            .into_iter()
+            .for_each(|entries| to.put(entries));
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let (count, mean): (usize, Vec<f64>) = from.get()?;
+        let fits = |entries: &Vec<f64>| entries.len() == mean.len();
+        let squares = from.get_where("an estimate", fits)?;
+        let least = from.get_where("an estimate", fits)?;
+        let largest = from.get_where("an estimate", fits)?;
+        Ok(Self { count, mean, squares, least, largest })
+    }
+}
+
+impl DiscountedSum {
+    pub(crate) fn save(&self, to: &mut Saver) {
+        to.put(&self.weight);
+        to.put_all(&self.sum);
+    }
+
+    pub(crate) fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.weight = from.get()?;
+        from.get_finite("a sum of measurements", &mut self.sum)
     }
 }
 

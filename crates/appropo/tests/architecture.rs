@@ -23,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("baseline", &["certificate", "env", "measurement", "oracle", "policy", "rl", "set"]),
     ("theory", &[]),
 ];
-const OPEN: [&str; 4] = ["error", "random", "root", "vector"];
+const OPEN: [&str; 5] = ["error", "random", "root", "state", "vector"];
 
 fn check(path: &Path, module: &str, allowed: &[&str], count: &mut usize) {
     let mut files: Vec<_> = if path.is_dir() {

@@ -117,6 +117,7 @@ fn options(settings: &Settings) -> Options {
         tolerance: settings.tolerance,
         goal: settings.goal,
         epsilon: settings.tolerance,
+        samples: settings.samples,
     }
 }
 

@@ -31,6 +31,7 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
         tolerance: settings.tolerance,
         goal: settings.goal,
         epsilon: settings.tolerance,
+        samples: settings.samples,
     };
     let mut maximum = match (settings.method, arguments.search) {
         (Method::Occupancy, _) => by_programme(&problem, &model, settings.tolerance)?,

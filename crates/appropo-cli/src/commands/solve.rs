@@ -78,6 +78,7 @@ fn plan(problem: &Problem, settings: &Settings) -> Result<Found, Failure> {
                 tolerance: settings.tolerance,
                 goal: settings.goal,
                 epsilon: settings.tolerance,
+                samples: settings.samples,
             };
             let solution = appropo(set, player.as_mut(), &mut oracle, &options, &mut ())?;
             if let Some(error) = solution.failure {

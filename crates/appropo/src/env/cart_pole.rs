@@ -7,6 +7,7 @@ use super::{Environment, Space, Status};
 use crate::error::{Error, Result};
 use crate::measurement::Measures;
 use crate::random::{self, Generator};
+use crate::state::{Loader, Saver};
 
 const GRAVITY: f64 = 9.8;
 const CART: f64 = 1.0;
@@ -87,5 +88,17 @@ impl Environment for CartPole {
         } else {
             Status::Running
         })
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put_all(&self.state);
+        to.put(&self.steps);
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        from.get_finite("a cart's state", &mut self.state)?;
+        self.steps = from.get()?;
+        Ok(())
     }
 }

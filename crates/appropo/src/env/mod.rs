@@ -21,9 +21,10 @@ pub use selected::Selected;
 pub use simulator::Simulator;
 pub use tabular::{TabularMdp, TabularMdpBuilder, Transition};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::measurement::Measures;
 use crate::random::Generator;
+use crate::state::{Loader, Saved, Saver};
 
 /// What a step led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,19 @@ pub enum Status {
     Ended,
     /// The horizon was reached: what would have followed is not measured, but has a value.
     CutOff,
+}
+
+impl Saved for Status {
+    fn save(&self, to: &mut Saver) {
+        to.put(&(*self as u8));
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        Ok(match from.get_where("a status", |status: &u8| *status < 3)? {
+            0 => Status::Running,
+            1 => Status::Ended,
+            _ => Status::CutOff,
+        })
+    }
 }
 
 /// What observations or actions are made of.
@@ -85,6 +99,16 @@ pub trait Environment: Send {
         observation: &mut [f64],
         z: &mut [f64],
     ) -> Result<Status>;
+
+    /// Writes what is needed to go on later.
+    fn save(&self, _: &mut Saver) -> Result<()> {
+        Err(Error::Unsaved { what: "this world" })
+    }
+
+    /// Takes it back, into a world made with the same settings.
+    fn load(&mut self, _: &mut Loader) -> Result<()> {
+        Err(Error::Unsaved { what: "this world" })
+    }
 }
 
 /// A tabular world with what is needed to show it.

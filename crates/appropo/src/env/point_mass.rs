@@ -7,6 +7,7 @@ use super::{Environment, Space, Status};
 use crate::error::{Result, finite};
 use crate::measurement::Measures;
 use crate::random::{self, Generator};
+use crate::state::{Loader, Saver};
 
 const SECONDS: f64 = 0.1;
 /// The share of its speed that the point keeps from step to step.
@@ -77,5 +78,19 @@ impl Environment for PointMass {
         let distance = self.place[0].hypot(self.place[1]);
         z.copy_from_slice(&[-distance, energy, 1.0]);
         Ok(if self.steps >= self.horizon { Status::CutOff } else { Status::Running })
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put_all(&self.place);
+        to.put_all(&self.velocity);
+        to.put(&self.steps);
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        from.get_finite("a place", &mut self.place)?;
+        from.get_finite("a velocity", &mut self.velocity)?;
+        self.steps = from.get()?;
+        Ok(())
     }
 }

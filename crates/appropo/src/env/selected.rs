@@ -2,6 +2,7 @@ use super::{Environment, Space, Status};
 use crate::error::Result;
 use crate::measurement::{Measures, Selection};
 use crate::random::Generator;
+use crate::state::{Loader, Saver};
 
 /// A world measured by some of its entries only.
 pub struct Selected {
@@ -50,5 +51,13 @@ impl Environment for Selected {
             *z = factor * self.z[entry];
         }
         Ok(status)
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        self.world.save(to)
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.world.load(from)
     }
 }

@@ -4,6 +4,7 @@ use super::{Environment, Space, Status, TabularMdp};
 use crate::error::{Error, Result};
 use crate::measurement::Measures;
 use crate::random::{self, Generator};
+use crate::state::{Loader, Saver};
 
 /// A tabular model acted in step by step. The observation is the index of the state.
 #[derive(Debug, Clone)]
@@ -72,5 +73,17 @@ impl Environment for Simulator {
         } else {
             Status::Running
         })
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put(&(self.state, self.steps));
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        let states = self.model.states();
+        (self.state, self.steps) =
+            from.get_where("a state", |(state, _): &(usize, usize)| *state < states)?;
+        Ok(())
     }
 }

@@ -10,6 +10,7 @@ use crate::nn::kernel::{View, add_dots, add_product};
 use crate::nn::scratch::first;
 use crate::nn::{Activation, Gains, Scratch};
 use crate::random::Generator;
+use crate::state::{Loader, Saved, Saver};
 
 /// What a row of inputs is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +52,32 @@ pub struct Shape {
     pub policy: usize,
     /// Outputs of the value head.
     pub value: usize,
+}
+
+impl Saved for Shape {
+    fn save(&self, to: &mut Saver) {
+        to.put(&(matches!(self.inputs, Inputs::OneHot(_)), self.inputs.width()));
+        to.put(&self.hidden);
+        to.put(&(self.activation == Activation::Relu));
+        to.put(&(self.policy, self.value));
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let (is_one_hot, width): (bool, usize) = from.get()?;
+        let inputs = if is_one_hot { Inputs::OneHot(width) } else { Inputs::Vector(width) };
+        let hidden = from.get()?;
+        let activation = if from.get()? { Activation::Relu } else { Activation::Tanh };
+        let (policy, value) = from.get()?;
+        Ok(Self { inputs, hidden, activation, policy, value })
+    }
+}
+
+impl Saved for Mlp {
+    fn save(&self, to: &mut Saver) {
+        to.put(&self.shape);
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        Self::new(from.get()?)
+    }
 }
 
 /// Which weights of a matrix lie side by side. Each order lets both passes read contiguous rows where it is used.
@@ -104,7 +131,13 @@ impl Mlp {
             in_range(what, size as f64, (1..=1 << 24).contains(&size), "between 1 and 16777216")
         };
         check("the network's number of inputs", shape.inputs.width())?;
-        check("the network's number of hidden layers", shape.hidden.len())?;
+        let layers = shape.hidden.len();
+        in_range(
+            "the network's number of hidden layers",
+            layers as f64,
+            (1..=1000).contains(&layers),
+            "between 1 and 1000",
+        )?;
         for width in &shape.hidden {
             check("the width of a hidden layer", *width)?;
         }

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, in_range};
 use crate::nn::kernel::{add_dots, elementwise};
+use crate::state::{Loader, Saver};
 
 /// How a gradient becomes a step. With g the gradient, m and v start at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -91,6 +92,20 @@ impl Optimizer {
                 arch.dispatch(|| rms_prop(parameters, gradient, square, new, rate as f32, epsilon as f32));
             }
         }
+    }
+
+    /// Writes what it remembers.
+    pub fn save(&self, to: &mut Saver) {
+        to.put(&self.steps);
+        to.put_all(&self.mean);
+        to.put_all(&self.square);
+    }
+
+    /// Takes it back, into an optimiser of as many parameters.
+    pub fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.steps = from.get()?;
+        from.get_all(&mut self.mean)?;
+        from.get_all(&mut self.square)
     }
 }
 

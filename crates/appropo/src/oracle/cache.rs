@@ -2,6 +2,7 @@ use super::{Respond, Response};
 use crate::error::Result;
 use crate::measurement::Spread;
 use crate::policy::Mixed;
+use crate::state::{Loader, Saver};
 use crate::vector;
 
 /// Remembers every answer (section 3.4). A new λ is first tried on the policies at hand; only if none of them
@@ -91,5 +92,29 @@ impl<O: Respond> Respond for Cache<O> {
 
     fn samples(&self) -> u64 {
         self.oracle.samples()
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put(&self.answers.len());
+        for answer in &self.answers {
+            // What an answer proved is not told twice.
+            to.put(&answer.policy);
+            to.put(&(answer.z_hat.clone(), answer.spread.clone()));
+        }
+        to.put(&self.last);
+        to.put(&self.calls);
+        self.oracle.save(to)
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.answers.clear();
+        for _ in 0..from.get::<usize>()? {
+            let policy = from.get()?;
+            let (z_hat, spread) = from.get()?;
+            self.answers.push(Response { policy, z_hat, spread, bound: None, gave_up: false });
+        }
+        self.last = from.get()?;
+        self.calls = from.get()?;
+        self.oracle.load(from)
     }
 }

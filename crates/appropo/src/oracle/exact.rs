@@ -9,6 +9,7 @@ use crate::measurement::Discounting;
 use crate::policy::{Mixed, TabularPolicy};
 use crate::rl::{self, Occupancy, Plan};
 use crate::set::SharedSet;
+use crate::state::{Loader, Saver, misfit};
 
 /// How best responses are planned without a horizon. With one it is always backward induction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -135,5 +136,34 @@ impl Respond for Exact {
         let value = least_payoff(&self.model, &self.discounting, &self.decisions, lam, &witness).ok();
         let bound = value.map(|value| Bound { value, witness: Arc::new(witness) });
         Ok(Response { policy: Mixed::one(policy), z_hat, spread: None, bound, gave_up: false })
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        // In an order that does not depend on the map's.
+        let mut known: Vec<_> = self.known.iter().collect();
+        known.sort_unstable_by_key(|(actions, _)| *actions);
+        to.put(&known.len());
+        for (actions, (policy, z_hat)) in known {
+            to.put(actions);
+            to.put_shared(policy);
+            to.put_all(z_hat);
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.known.clear();
+        let (states, actions) = (self.model.states(), self.model.actions());
+        for _ in 0..from.get::<usize>()? {
+            let table: Vec<u32> = from.get()?;
+            let policy = from.get_shared::<TabularPolicy>()?;
+            if policy.states() != states || policy.actions() != actions {
+                return Err(misfit("a policy is for another world"));
+            }
+            let mut z_hat = vec![0.0; self.model.measures().dim()];
+            from.get_finite("a measurement", &mut z_hat)?;
+            self.known.insert(table, (policy, z_hat));
+        }
+        Ok(())
     }
 }

@@ -13,9 +13,10 @@ pub use monte_carlo::MonteCarlo;
 pub use positive::{Positive, PositiveOptions};
 
 use crate::certificate::Bound;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::measurement::Spread;
 use crate::policy::Mixed;
+use crate::state::{Loader, Saved, Saver};
 
 /// An answer to λ: a policy, its measurements, and what is known of all others.
 #[derive(Debug)]
@@ -60,12 +61,22 @@ pub trait Imagine {
 
     /// Steps taken in the world so far.
     fn samples(&self) -> u64;
+
+    /// Writes what is needed to go on later.
+    fn save(&self, _: &mut Saver) -> Result<()> {
+        Err(Error::Unsaved { what: "this model" })
+    }
+
+    /// Takes it back, into a model made with the same settings.
+    fn load(&mut self, _: &mut Loader) -> Result<()> {
+        Err(Error::Unsaved { what: "this model" })
+    }
 }
 
 /// The best-response and the positive-response oracle.
 pub trait Respond {
     /// The kind of policy it finds.
-    type Policy;
+    type Policy: Saved + Send + Sync + 'static;
 
     /// A policy for the scalar reward −λ·z. A best-response oracle maximises it; a positive-response oracle
     /// may stop at any policy with λ·ẑ ≤ `offset`.
@@ -89,5 +100,15 @@ pub trait Respond {
     /// Steps taken in the world so far.
     fn samples(&self) -> u64 {
         0
+    }
+
+    /// Writes what is needed to go on later.
+    fn save(&self, _: &mut Saver) -> Result<()> {
+        Err(Error::Unsaved { what: "this oracle" })
+    }
+
+    /// Takes it back, into an oracle made with the same settings.
+    fn load(&mut self, _: &mut Loader) -> Result<()> {
+        Err(Error::Unsaved { what: "this oracle" })
     }
 }

@@ -8,6 +8,7 @@ use crate::measurement::{Discounting, Estimate, Spread};
 use crate::policy::{Memory, Mixed, Policy, TabularPolicy};
 use crate::random::Generator;
 use crate::rl::{self, Episode, Occupancy, Plan};
+use crate::state::{Loader, Saver, misfit};
 
 /// The settings of the model-based oracle.
 #[derive(Debug, Clone, PartialEq)]
@@ -300,6 +301,44 @@ impl Imagine for Model {
 
     fn samples(&self) -> u64 {
         self.samples
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put(&self.outcomes);
+        for seen in &self.seen {
+            let seen: Vec<(u32, (u32, u32))> = seen.iter().map(|&(n, o, count)| (n, (o, count))).collect();
+            to.put(&seen);
+        }
+        to.put(&self.starts);
+        to.put(&self.samples);
+        to.put(&self.played);
+        to.put(&self.rng);
+        self.episode.save(to)
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        let (dim, states) = (self.episode.z().len(), self.states);
+        let fits = |outcome: &Vec<(usize, f64)>| outcome.iter().all(|(i, v)| *i < dim && v.is_finite());
+        self.outcomes = from.get_where("an outcome", |all: &Vec<_>| all.iter().all(fits))?;
+        let key = |outcome: &Vec<(usize, f64)>| outcome.iter().map(|&(i, v)| (i, v.to_bits())).collect();
+        self.known = self.outcomes.iter().map(key).zip(0..).collect();
+        let outcomes = self.outcomes.len();
+        for (seen, tried) in self.seen.iter_mut().zip(&mut self.tried) {
+            let fits = |(next, (outcome, count)): &(u32, (u32, u32))| {
+                *next as usize <= states && (*outcome as usize) < outcomes && *count > 0
+            };
+            let all = from.get_where("a transition", |all: &Vec<_>| all.iter().all(fits))?;
+            let total = all.iter().map(|(_, (_, count))| u64::from(*count)).sum::<u64>();
+            *tried = u32::try_from(total).map_err(|_| misfit("an action was tried too often"))?;
+            *seen = all.into_iter().map(|(next, (outcome, count))| (next, outcome, count)).collect();
+        }
+        let fits = |(state, count): &(usize, u32)| *state < states && *count > 0;
+        self.starts = from.get_where("a start", |starts: &Vec<_>| starts.iter().all(fits))?;
+        self.samples = from.get()?;
+        self.played = from.get_where("an estimate", |played: &Estimate| played.mean().len() == dim)?;
+        self.rng = from.get()?;
+        self.imagined = None;
+        self.episode.load(from)
     }
 }
 

@@ -3,6 +3,7 @@ use crate::measurement::Estimate;
 use crate::policy::{Memory, Mixed, Policy};
 use crate::random::{self, Generator};
 use crate::rl::{Episode, play_episode};
+use crate::state::{Loader, Saver};
 
 /// Estimates measurements by playing: the paper's estimation oracle.
 pub struct MonteCarlo {
@@ -45,5 +46,19 @@ impl MonteCarlo {
     /// Steps taken so far.
     pub fn samples(&self) -> u64 {
         self.samples
+    }
+
+    /// Writes what is needed to go on later.
+    pub fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put(&self.samples);
+        to.put(&self.rng);
+        self.episode.save(to)
+    }
+
+    /// Takes it back, into an estimator for the same world.
+    pub fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.samples = from.get()?;
+        self.rng = from.get()?;
+        self.episode.load(from)
     }
 }

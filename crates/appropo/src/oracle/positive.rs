@@ -6,6 +6,7 @@ use crate::error::{Result, dimension, in_range};
 use crate::measurement::{Estimate, Spread};
 use crate::policy::Mixed;
 use crate::rl::{Learner, Trail};
+use crate::state::{Loader, Saver};
 use crate::vector;
 
 /// The settings of a positive-response oracle.
@@ -101,7 +102,10 @@ impl<L: Learner> Positive<L> {
     ) -> Response<L::Policy> {
         let (z_hat, spread) = estimate.with_spread();
         let count = estimate.count();
-        self.answers.push((policy.clone(), estimate, count));
+        // Without fresh episodes no answer is ever known better.
+        if self.options.fresh > 0 {
+            self.answers.push((policy.clone(), estimate, count));
+        }
         Response { policy, z_hat, spread: Some(spread), bound: None, gave_up }
     }
 }
@@ -169,5 +173,31 @@ impl<L: Learner> Respond for Positive<L> {
 
     fn samples(&self) -> u64 {
         self.samples + self.judge.samples()
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put(&self.samples);
+        to.put(&self.answers.len());
+        for (policy, estimate, told) in &self.answers {
+            to.put(policy);
+            to.put(estimate);
+            to.put(told);
+        }
+        self.judge.save(to)?;
+        self.learner.save(to)
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.samples = from.get()?;
+        self.answers.clear();
+        let dim = self.judge.dim();
+        for _ in 0..from.get::<usize>()? {
+            let policy = from.get()?;
+            let estimate =
+                from.get_where("an estimate", |estimate: &Estimate| estimate.mean().len() == dim)?;
+            self.answers.push((policy, estimate, from.get()?));
+        }
+        self.judge.load(from)?;
+        self.learner.load(from)
     }
 }

@@ -3,6 +3,7 @@ use super::{Decision, Player, check, separating};
 use crate::error::Result;
 use crate::measurement::Spread;
 use crate::set::{ConvexSet, SharedSet};
+use crate::state::{Loader, Saver};
 
 /// Blackwell's player: λ points from the target set to the mean of all answers, λ ∝ z̄ − Γ(z̄).
 /// It needs neither the lift nor a step size.
@@ -50,5 +51,16 @@ impl Player for Blackwell {
 
     fn regret(&self) -> f64 {
         self.regret.against(self.set.distance(self.regret.mean()))
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        self.decision.save(to);
+        self.regret.save(to);
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.decision.load(from)?;
+        self.regret.load(from)
     }
 }

@@ -6,6 +6,7 @@ use super::{Decision, Player, aim, check, separating};
 use crate::error::Result;
 use crate::measurement::Spread;
 use crate::set::{ConvexSet, Errors, SharedSet};
+use crate::state::{Loader, Saver, misfit};
 use crate::vector;
 
 /// The default player. In every round it finds the point x = Σ wᵢẑᵢ of the hull of all answers that is closest
@@ -17,6 +18,8 @@ use crate::vector;
 pub struct FullyCorrective {
     set: SharedSet,
     aim: SharedSet,
+    /// Where the aim was taken from, and the errors that it allows for.
+    aimed: Option<(Vec<f64>, Vec<f64>)>,
     caution: f64,
     /// λ₁, which is a part of every later λ.
     anchor: Decision,
@@ -31,6 +34,7 @@ impl FullyCorrective {
         let dim = set.dim();
         Self {
             aim: Arc::clone(&set),
+            aimed: None,
             set,
             caution: 1.0,
             anchor: Decision { lam: vec![0.0; dim], offset: 0.0 },
@@ -60,13 +64,18 @@ impl FullyCorrective {
         self.hull
     }
 
+    fn take_aim(&mut self, from: Vec<f64>, errors: Vec<f64>) {
+        self.aim = aim(&self.set, &from, &Errors::Standard(errors.clone())).0;
+        self.aimed = Some((from, errors));
+    }
+
     fn decide(&mut self) -> Result<()> {
         self.hull.approach(&self.aim)?;
         if self.hull.is_uncertain() {
             // How much to tighten depends on the mixture, and the mixture on the aim.
             let mut errors = self.hull.errors();
             vector::scale(&mut errors, self.caution);
-            self.aim = aim(&self.set, self.hull.point(), &Errors::Standard(errors)).0;
+            self.take_aim(self.hull.point().to_vec(), errors);
             self.hull.approach(&self.aim)?;
         }
         self.decision = separating(&self.aim, self.hull.point())?;
@@ -122,6 +131,27 @@ impl Player for FullyCorrective {
 
     fn regret(&self) -> f64 {
         self.regret.against(self.set.distance(self.regret.mean()))
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        self.decision.save(to);
+        self.regret.save(to);
+        to.put(&self.aimed);
+        self.hull.save(to);
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.decision.load(from)?;
+        self.regret.load(from)?;
+        let dim = self.set.dim();
+        let fits = |v: &Vec<f64>| v.len() == dim && v.iter().all(|v| v.is_finite());
+        match from.get::<Option<(Vec<f64>, Vec<f64>)>>()? {
+            None => {}
+            Some((at, errors)) if fits(&at) && fits(&errors) => self.take_aim(at, errors),
+            Some(_) => return Err(misfit("an aim is for another set")),
+        }
+        self.hull.load(from)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::measurement::Spread;
 use crate::root;
 use crate::set::ConvexSet;
+use crate::state::{Loader, Saver};
 use crate::vector::{add_scaled, difference, distance, dot, norm, scale};
 
 /// The convex hull of some answers ẑ, and a point in it.
@@ -197,6 +198,30 @@ impl Hull {
             self.vertices.retain(|v| v.weight > 1e-15);
         }
         self.gather();
+    }
+
+    pub(crate) fn save(&self, to: &mut Saver) {
+        to.put_all(&self.point);
+        to.put(&self.vertices.len());
+        for vertex in &self.vertices {
+            to.put(&(vertex.index, vertex.weight));
+            to.put_all(&vertex.z);
+            to.put(&vertex.spread);
+        }
+    }
+
+    pub(crate) fn load(&mut self, from: &mut Loader) -> Result<()> {
+        let dim = self.point.len();
+        from.get_finite("a mixture's measurement", &mut self.point)?;
+        self.vertices.clear();
+        for _ in 0..from.get::<usize>()? {
+            let (index, weight) = from.get()?;
+            let mut z = vec![0.0; dim];
+            from.get_finite("a measurement", &mut z)?;
+            let fits = |spread: &Option<Spread>| spread.as_ref().is_none_or(|s| s.deviations.len() == dim);
+            self.vertices.push(Vertex { index, weight, z, spread: from.get_where("a spread", fits)? });
+        }
+        Ok(())
     }
 }
 

@@ -15,6 +15,7 @@ pub use ogd::{Ogd, OnlineGradient, Steps};
 use crate::error::{Error, Result};
 use crate::measurement::Spread;
 use crate::set::{ConvexSet, Errors, Product, SharedSet};
+use crate::state::{Loader, Saver};
 use crate::vector;
 
 /// λ with the half-space {z : lam·z ≤ offset} that contains the target set.
@@ -24,6 +25,19 @@ pub struct Decision {
     pub lam: Vec<f64>,
     /// An upper bound on λ·z over the set.
     pub offset: f64,
+}
+
+impl Decision {
+    fn save(&self, to: &mut Saver) {
+        to.put_all(&self.lam);
+        to.put(&self.offset);
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        from.get_finite("a decision", &mut self.lam)?;
+        self.offset = from.get()?;
+        Ok(())
+    }
 }
 
 /// A player of the repeated game against the oracle.
@@ -63,6 +77,16 @@ pub trait Player {
 
     /// Regretₜ of the decisions so far against the best fixed one.
     fn regret(&self) -> f64;
+
+    /// Writes what is needed to go on later.
+    fn save(&self, _: &mut Saver) -> Result<()> {
+        Err(Error::Unsaved { what: "this player" })
+    }
+
+    /// Takes it back, into a player made with the same settings.
+    fn load(&mut self, _: &mut Loader) -> Result<()> {
+        Err(Error::Unsaved { what: "this player" })
+    }
 }
 
 /// The decision that separates `x` from the set: λ = (x − Γ(x))/‖x − Γ(x)‖, or 0 if x lies in it.

@@ -5,6 +5,7 @@ use super::{Decision, Player, project};
 use crate::error::{Result, in_range};
 use crate::measurement::Spread;
 use crate::set::{ConvexSet, Lambda, Lift, SharedSet};
+use crate::state::{Loader, Saver};
 
 /// The step sizes ηₜ of online gradient descent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,6 +65,19 @@ impl<S: ConvexSet> OnlineGradient<S> {
             moved[i] += eta * self.velocity[i];
         }
         project(&self.decisions, &moved, &mut self.lam)
+    }
+
+    fn save(&self, to: &mut Saver) {
+        to.put_all(&self.velocity);
+        to.put_all(&self.lam);
+        to.put(&self.rounds);
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        from.get_finite("a velocity", &mut self.velocity)?;
+        from.get_finite("a decision", &mut self.lam)?;
+        self.rounds = from.get()?;
+        Ok(())
     }
 }
 
@@ -135,5 +149,17 @@ impl Player for Ogd {
 
     fn regret(&self) -> f64 {
         self.regret.against(self.learner.decisions().cone().distance(&self.lifted(self.regret.mean())))
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        self.learner.save(to);
+        self.regret.save(to);
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.learner.load(from)?;
+        self.decide();
+        self.regret.load(from)
     }
 }

@@ -1,3 +1,5 @@
+use crate::error::Result;
+use crate::state::{Loader, Saver};
 use crate::vector;
 
 /// The sums that regret is made of: payoffs λₜ·ẑₜ − offsetₜ, and the answers.
@@ -39,6 +41,16 @@ impl Regret {
     /// The best fixed decision would have been paid T times the distance of the mean.
     pub(super) fn against(&self, distance_of_mean: f64) -> f64 {
         self.rounds as f64 * distance_of_mean - self.payoffs
+    }
+
+    pub(super) fn save(&self, to: &mut Saver) {
+        to.put(&(self.rounds, self.payoffs));
+        to.put_all(&self.mean);
+    }
+
+    pub(super) fn load(&mut self, from: &mut Loader) -> Result<()> {
+        (self.rounds, self.payoffs) = from.get()?;
+        from.get_finite("a mean measurement", &mut self.mean)
     }
 }
 

@@ -1,5 +1,7 @@
 use super::{GreedyPolicy, Memory, NetworkPolicy, Policy, TabularPolicy};
+use crate::error::Result;
 use crate::random::Generator;
+use crate::state::{Loader, Saved, Saver};
 
 /// A policy of any kind, for programs that learn which kind it is only when they run.
 #[derive(Debug, Clone)]
@@ -52,5 +54,22 @@ impl Policy for AnyPolicy {
             Self::Greedy(policy) => policy.table(),
             Self::Network(policy) => policy.table(),
         }
+    }
+}
+
+impl Saved for AnyPolicy {
+    fn save(&self, to: &mut Saver) {
+        match self {
+            Self::Table(policy) => (to.put(&0u8), to.put(policy)),
+            Self::Greedy(policy) => (to.put(&1u8), to.put(policy)),
+            Self::Network(policy) => (to.put(&2u8), to.put(policy)),
+        };
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        Ok(match from.get_where("a kind of policy", |kind: &u8| *kind < 3)? {
+            0 => Self::Table(from.get()?),
+            1 => Self::Greedy(from.get()?),
+            _ => Self::Network(from.get()?),
+        })
     }
 }

@@ -3,6 +3,7 @@ use serde::Serialize;
 use super::{Memory, Policy, TabularPolicy};
 use crate::error::{Result, dimension, finite, in_range};
 use crate::random::{self, Generator};
+use crate::state::{Loader, Saved, Saver};
 
 /// The policy that a Q-function stands for: the action of the largest value, or with probability ε any action.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,5 +63,17 @@ impl Policy for GreedyPolicy {
             row[best(values)] += 1.0 - self.epsilon;
         }
         TabularPolicy::stochastic(self.values.len() / self.actions, self.actions, table).ok()
+    }
+}
+
+impl Saved for GreedyPolicy {
+    fn save(&self, to: &mut Saver) {
+        to.put(&(self.actions, self.epsilon));
+        to.put(&self.values);
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let (actions, epsilon): (usize, f64) = from.get()?;
+        let values: Vec<f64> = from.get()?;
+        Self::new(values.len() / actions.max(1), actions, epsilon, values)
     }
 }

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
+use crate::error::Result;
 use crate::random::{self, Generator};
+use crate::state::{Loader, Saved, Saver};
 
 /// A mixed policy μ: before an episode one policy is drawn, which then takes all its actions.
 #[derive(Debug)]
@@ -69,5 +71,22 @@ impl<P> Mixed<P> {
     pub fn draw(&self, rng: &mut Generator) -> Option<&P> {
         let chosen = random::choose(self.parts.iter().map(|(w, _)| *w), 1.0, rng);
         self.parts.get(chosen).map(|(_, policy)| policy.as_ref())
+    }
+}
+
+impl<P: Saved + Send + Sync + 'static> Saved for Mixed<P> {
+    fn save(&self, to: &mut Saver) {
+        to.put(&self.parts.len());
+        for (weight, policy) in &self.parts {
+            to.put(weight);
+            to.put_shared(policy);
+        }
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let mut parts = Vec::new();
+        for _ in 0..from.get::<usize>()? {
+            parts.push((from.get_where("a weight", |w: &f64| (0.0..=1.0).contains(w))?, from.get_shared()?));
+        }
+        Ok(Self { parts })
     }
 }

@@ -7,6 +7,7 @@ use crate::env::Space;
 use crate::error::{Result, dimension};
 use crate::nn::{Inputs, Mlp};
 use crate::random::{self, Generator};
+use crate::state::{Loader, Saved, Saver};
 
 /// How a network's outputs become actions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -173,5 +174,30 @@ impl Policy for NetworkPolicy {
             table.extend(logits.iter().map(|p| f64::from(*p) / total));
         }
         TabularPolicy::stochastic(states, actions, table).ok()
+    }
+}
+
+impl Saved for Actions {
+    fn save(&self, to: &mut Saver) {
+        to.put(&match self {
+            Actions::Categorical => None,
+            Actions::Gaussian(bounds) => Some(bounds.clone()),
+        });
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let fits = |bounds: &Vec<(f64, f64)>| bounds.iter().all(|(low, high)| low <= high);
+        let bounds = from.get_where("bounds of an action", |b: &Option<_>| b.as_ref().is_none_or(fits))?;
+        Ok(bounds.map_or(Actions::Categorical, Actions::Gaussian))
+    }
+}
+
+impl Saved for NetworkPolicy {
+    fn save(&self, to: &mut Saver) {
+        to.put_shared(&self.network);
+        to.put(&self.actions);
+        to.put(&self.parameters);
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        Self::new(from.get_shared()?, from.get()?, from.get()?)
     }
 }

@@ -3,6 +3,7 @@ use serde::Serialize;
 use super::{Memory, Policy};
 use crate::error::{Error, Result, in_range};
 use crate::random::{self, Generator};
+use crate::state::{Loader, Saved, Saver};
 
 /// A policy for finitely many states, the same at every step or with a table for each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,7 +34,7 @@ impl TabularPolicy {
 
     /// One distribution over actions a state; tables in a row as for [`deterministic`](Self::deterministic).
     pub fn stochastic(states: usize, actions: usize, table: Vec<f64>) -> Result<Self> {
-        let stages = stages("policy table", table.len(), states * actions)?;
+        let stages = stages("policy table", table.len(), states.saturating_mul(actions))?;
         for row in table.chunks(actions) {
             let sum: f64 = row.iter().sum();
             in_range("the sum of a state's action probabilities", sum, (sum - 1.0).abs() < 1e-9, "1")?;
@@ -96,5 +97,28 @@ impl Policy for TabularPolicy {
 
     fn table(&self) -> Option<TabularPolicy> {
         Some(self.clone())
+    }
+}
+impl Saved for TabularPolicy {
+    fn save(&self, to: &mut Saver) {
+        to.put(&(self.states, self.actions));
+        match &self.table {
+            Table::Deterministic(table) => {
+                to.put(&true);
+                to.put(table);
+            }
+            Table::Stochastic(table) => {
+                to.put(&false);
+                to.put(table);
+            }
+        }
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let (states, actions) = from.get()?;
+        if from.get()? {
+            Self::deterministic(states, actions, from.get()?)
+        } else {
+            Self::stochastic(states, actions, from.get()?)
+        }
     }
 }

@@ -1,12 +1,13 @@
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::measurement::Estimate;
 use crate::policy::Policy;
+use crate::state::{Loader, Saved, Saver};
 use crate::vector;
 
 /// A reinforcement-learning algorithm that maximises a scalar reward made of the measurements.
 pub trait Learner {
     /// The kind of policy it learns.
-    type Policy: Policy;
+    type Policy: Policy + Saved + Send + Sync + 'static;
 
     /// Plays for a while and learns from it, for the reward weights·z. Every episode that is over goes to `trail`.
     /// Returns the number of steps taken.
@@ -20,6 +21,16 @@ pub trait Learner {
 
     /// Goes on from a policy drawn at random.
     fn start_afresh(&mut self);
+
+    /// Writes what is needed to go on later.
+    fn save(&self, _: &mut Saver) -> Result<()> {
+        Err(Error::Unsaved { what: "this learner" })
+    }
+
+    /// Takes it back, into a learner made with the same settings.
+    fn load(&mut self, _: &mut Loader) -> Result<()> {
+        Err(Error::Unsaved { what: "this learner" })
+    }
 }
 
 /// The long-term measurements of the last n episodes.

@@ -3,6 +3,7 @@ use crate::env::{Environment, Status};
 use crate::error::{Error, Result, dimension, in_range};
 use crate::policy::{GreedyPolicy, best};
 use crate::random::{self, Generator};
+use crate::state::{Loader, Saver};
 use crate::vector;
 
 /// What the value of the next state is taken to be.
@@ -123,5 +124,17 @@ impl Learner for QLearner {
 
     fn start_afresh(&mut self) {
         self.values.fill(self.options.optimism);
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put_all(&self.values);
+        to.put(&self.rng);
+        self.episode.save(to)
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        from.get_finite("an action value", &mut self.values)?;
+        self.rng = from.get()?;
+        self.episode.load(from)
     }
 }

@@ -3,6 +3,7 @@ use crate::error::{Error, Result};
 use crate::measurement::DiscountedSum;
 use crate::policy::{Memory, Policy};
 use crate::random::Generator;
+use crate::state::{Loader, Saver};
 
 /// Larger measurements overflow when a network squares them.
 const LARGEST: f64 = 1e15;
@@ -124,6 +125,27 @@ impl Episode {
             None => Ok(()),
             Some(entry) => Err(Error::World { what, entry, value: values[entry], step: self.steps }),
         }
+    }
+
+    /// Writes where the episode stands.
+    pub fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put_all(&self.observation);
+        to.put_all(&self.z);
+        self.sum.save(to);
+        to.put(&self.steps);
+        to.put(&self.status);
+        self.world.save(to)
+    }
+
+    /// Takes it back, into an episode of the same world.
+    pub fn load(&mut self, from: &mut Loader) -> Result<()> {
+        from.get_all(&mut self.observation)?;
+        from.get_finite("a measurement", &mut self.z)?;
+        self.sum.load(from)?;
+        self.steps = from.get()?;
+        self.status = from.get()?;
+        self.check_observation()?;
+        self.world.load(from)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::oracle::{Respond, Response};
 use crate::player::{Decision, Player};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::set::{ConvexSet, SharedSet};
+use crate::state::{Loader, Saved, Saver};
 use crate::vector;
 
 /// What to stop at.
@@ -29,12 +30,14 @@ pub struct Options {
     /// ε₀ + ε₁, the errors of answers and estimates. An answer that pays λ more than this refutes feasibility, as far as
     /// those errors are known; the verdict is infeasible only where the oracle proves it.
     pub epsilon: f64,
+    /// Steps in the world after which no more answers are asked for.
+    pub samples: u64,
 }
 
 impl Default for Options {
-    /// 1,000 rounds, 1e-6, the least distance, errors up to 1e-6.
+    /// 1,000 rounds, 1e-6, the least distance, errors up to 1e-6, any number of steps.
     fn default() -> Self {
-        Self { rounds: 1000, tolerance: 1e-6, goal: Goal::Distance, epsilon: 1e-6 }
+        Self { rounds: 1000, tolerance: 1e-6, goal: Goal::Distance, epsilon: 1e-6, samples: u64::MAX }
     }
 }
 
@@ -98,6 +101,25 @@ pub fn appropo<O: Respond>(
     Ok(record.solution(player, distance, options.tolerance))
 }
 
+/// [`appropo`] from where [`Round::state`] was taken, with a player and an oracle that were made as they were then. The
+/// result is bit for bit that of a run that was never interrupted.
+pub fn resume<O: Respond>(
+    set: &SharedSet,
+    player: &mut dyn Player,
+    oracle: &mut O,
+    options: &Options,
+    observer: &mut dyn Observer<O::Policy>,
+    state: &[u8],
+) -> Result<Solution<O::Policy>> {
+    let mut loader = Loader::new(state);
+    player.load(&mut loader)?;
+    oracle.load(&mut loader)?;
+    let mut record = loader.get()?;
+    loader.finish()?;
+    let distance = play(set, player, oracle, options, observer, &mut record)?;
+    Ok(record.solution(player, distance, options.tolerance))
+}
+
 /// The rounds of [`appropo`], from wherever `player` and `record` stand. Returns the distance reached.
 pub(super) fn play<O: Respond>(
     set: &SharedSet,
@@ -108,8 +130,7 @@ pub(super) fn play<O: Respond>(
     record: &mut Record<O::Policy>,
 ) -> Result<f64> {
     options.check()?;
-    let mut distance = f64::INFINITY;
-    for round in 1..=options.rounds {
+    while record.rounds < options.rounds && !record.is_over {
         let decision = player.decision().clone(); // λₜ
         let response = match oracle.respond(&decision.lam, decision.offset) {
             Ok(response) => response, // πₜ for reward −λₜ·z, with ẑₜ
@@ -125,30 +146,45 @@ pub(super) fn play<O: Respond>(
             record.failure = Some(error);
         }
         record.gave_up = response.gave_up;
-        distance = set.distance(player.z_bar());
+        let loss = decision.offset - vector::dot(&decision.lam, &response.z_hat); // ℓₜ(λₜ)
+        let refuted = options.goal == Goal::Feasibility && loss < -options.epsilon && !player.is_cautious();
         let lower_bound = record.evidence.lower_bound();
+        record.is_over = record.failure.is_some()
+            || refuted
+            || record.gave_up
+            || oracle.samples() >= options.samples
+            || options.reached(player.distance(), lower_bound);
         let now = Round {
-            round,
+            round: record.rounds,
             lam: &decision.lam,
             z_hat: &response.z_hat,
             z_bar: player.z_bar(),
-            distance,
+            distance: set.distance(player.z_bar()),
             lower_bound,
             samples: oracle.samples(),
             mixture: &|| record.mixture(player.weights()),
+            state: &|| record.state(player, oracle),
         };
-        let loss = decision.offset - vector::dot(&decision.lam, &response.z_hat); // ℓₜ(λₜ)
-        let refuted = options.goal == Goal::Feasibility && loss < -options.epsilon && !player.is_cautious();
-        if observer.round(&now).is_break()
-            || record.failure.is_some()
-            || refuted
-            || record.gave_up
-            || options.reached(player.distance(), lower_bound)
-        {
+        if observer.round(&now).is_break() {
             break;
         }
     }
-    Ok(distance)
+    Ok(set.distance(player.z_bar()))
+}
+
+impl<P: Saved + Send + Sync + 'static> Saved for Record<P> {
+    fn save(&self, to: &mut Saver) {
+        to.put(&self.policies);
+        to.put(&self.evidence);
+        to.put(&(self.rounds, self.capacity));
+        to.put(&(self.is_estimated, (self.gave_up, self.is_over)));
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let (policies, evidence) = from.get()?;
+        let (rounds, capacity) = from.get()?;
+        let (is_estimated, (gave_up, is_over)) = from.get()?;
+        Ok(Self { policies, evidence, rounds, capacity, is_estimated, gave_up, is_over, failure: None })
+    }
 }
 
 /// How often a mixture is looked at again before another answer is asked for.
@@ -163,6 +199,8 @@ pub(super) struct Record<P> {
     is_estimated: bool,
     pub(super) gave_up: bool,
     pub(super) failure: Option<Error>,
+    /// Whether no more rounds are worth playing.
+    is_over: bool,
     /// Policies to hold before those without weight are let go.
     capacity: usize,
 }
@@ -176,6 +214,7 @@ impl<P> Default for Record<P> {
             is_estimated: false,
             gave_up: false,
             failure: None,
+            is_over: false,
             capacity: 64,
         }
     }
@@ -206,6 +245,17 @@ impl<P> Record<P> {
         Mixed::flatten(
             weights.into_iter().filter_map(|(index, weight)| Some((weight, self.policy(index)?.clone()))),
         )
+    }
+
+    fn state<O: Respond<Policy = P>>(&self, player: &dyn Player, oracle: &O) -> Result<Vec<u8>>
+    where
+        P: Saved + Send + Sync + 'static,
+    {
+        let mut saver = Saver::default();
+        player.save(&mut saver)?;
+        oracle.save(&mut saver)?;
+        saver.put(self);
+        Ok(saver.into_bytes())
     }
 
     fn policy(&self, index: usize) -> Option<&Mixed<P>> {

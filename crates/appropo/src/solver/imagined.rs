@@ -9,6 +9,7 @@ use crate::oracle::{Imagine, Respond};
 use crate::player::{Player, aim};
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, Errors, SharedSet};
+use crate::state::{Loader, Saver};
 
 /// When a mixture found in a model is good enough for the world.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,14 +43,44 @@ pub fn appropo_imagined<M: Imagine>(
     options: &Options,
     observer: &mut dyn Observer<PolicyOf<M>>,
 ) -> Result<Solution<PolicyOf<M>>> {
+    imagine(set, &mut player, model, assurance, options, observer, (0, Depth::of(set)))
+}
+
+/// [`appropo_imagined`] from where [`Round::state`] was taken, with a model that was made as it was then.
+pub fn resume_imagined<M: Imagine>(
+    set: &SharedSet,
+    mut player: impl FnMut(&SharedSet) -> Result<Box<dyn Player>>,
+    model: &mut M,
+    assurance: &Assurance,
+    options: &Options,
+    observer: &mut dyn Observer<PolicyOf<M>>,
+    state: &[u8],
+) -> Result<Solution<PolicyOf<M>>> {
+    let mut loader = Loader::new(state);
+    let rounds = loader.get()?;
+    let mut depth = Depth::of(set);
+    loader.get_finite("a depth", &mut depth.shares)?;
+    model.load(&mut loader)?;
+    loader.finish()?;
+    imagine(set, &mut player, model, assurance, options, observer, (rounds, depth))
+}
+
+fn imagine<M: Imagine>(
+    set: &SharedSet,
+    player: &mut impl FnMut(&SharedSet) -> Result<Box<dyn Player>>,
+    model: &mut M,
+    assurance: &Assurance,
+    options: &Options,
+    observer: &mut dyn Observer<PolicyOf<M>>,
+    (mut round, mut depth): (usize, Depth),
+) -> Result<Solution<PolicyOf<M>>> {
     options.check()?;
     in_range("standard errors", assurance.errors, assurance.errors >= 0.0, "0 or more")?;
     in_range("episodes", assurance.episodes, assurance.episodes >= 0.0, "0 or more")?;
-    let mut depth = Depth::of(set);
-    let mut round = 0;
     loop {
+        let before = (round, depth.shares.clone());
         round += 1;
-        let attempt = deepest(set, &mut player, model, &mut depth, options)?;
+        let attempt = deepest(set, player, model, &mut depth, options)?;
         let Spread { episodes, .. } = model.doubt(&attempt.mixture)?;
         let errors = attempt.depth * episodes.sqrt();
         let is_sure = attempt.hit && errors >= assurance.errors && episodes >= assurance.episodes;
@@ -63,6 +94,14 @@ pub fn appropo_imagined<M: Imagine>(
             lower_bound: 0.0,
             samples: model.samples(),
             mixture: &|| attempt.mixture.clone(),
+            // A game costs no samples, so it is played again.
+            state: &|| {
+                let mut saver = Saver::default();
+                saver.put(&before.0);
+                saver.put_all(&before.1);
+                model.save(&mut saver)?;
+                Ok(saver.into_bytes())
+            },
         };
         let stops = observer.round(&now).is_break() || is_sure || round >= options.rounds;
         let goes_on = !stops && model.practise(&attempt.mixture)?;

@@ -142,6 +142,7 @@ pub fn maximize<O: Respond>(
             lower_bound: 0.0,
             samples: oracle.samples(),
             mixture: &|| record.mixture(hull.weights()),
+            state: &|| Err(Error::Unsaved { what: "a search for a maximum" }),
         };
         let stop =
             observer.round(&now).is_break() || (feasible && top.upper_bound - value <= options.tolerance);

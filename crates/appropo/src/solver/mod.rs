@@ -6,7 +6,7 @@ mod imagined;
 mod maximize;
 mod observer;
 
-pub use appropo::{Goal, Options, Solution, appropo};
-pub use imagined::{Assurance, appropo_imagined};
+pub use appropo::{Goal, Options, Solution, appropo, resume};
+pub use imagined::{Assurance, appropo_imagined, resume_imagined};
 pub use maximize::{Maximum, binary_search, maximize, with_free_objective};
 pub use observer::{Observer, Round};

@@ -1,5 +1,6 @@
 use std::ops::ControlFlow;
 
+use crate::error::Result;
 use crate::policy::Mixed;
 
 /// What a round left behind.
@@ -21,6 +22,8 @@ pub struct Round<'a, P> {
     pub samples: u64,
     /// The mixture as it is now.
     pub mixture: &'a dyn Fn() -> Mixed<P>,
+    /// All that is needed to go on from here later.
+    pub state: &'a dyn Fn() -> Result<Vec<u8>>,
 }
 
 /// Watches a solver: logs, progress bars and checkpoints live here.

@@ -15,6 +15,7 @@ use crate::policy::{Actions, NetworkPolicy, gaussian_log_density, softmax};
 use crate::random::Generator;
 use crate::vector;
 
+use crate::state::{Loader, Saver, misfit};
 use batch::Batch;
 pub use batch::Collect;
 
@@ -389,6 +390,27 @@ impl Learner for ActorCritic {
         deviations.fill(0.0);
         self.optimizer.reset();
         self.episodes.iter_mut().for_each(Episode::leave);
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put_shared(&self.network);
+        to.put_all(&self.parameters);
+        self.optimizer.save(to);
+        to.put(&self.rng);
+        self.episodes.iter().try_for_each(|episode| episode.save(to))
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        // Policies found before share the network with those to come.
+        let network = from.get_shared::<Mlp>()?;
+        if network.shape() != self.network.shape() {
+            return Err(misfit("a network has another shape"));
+        }
+        self.network = network;
+        from.get_all(&mut self.parameters)?;
+        self.optimizer.load(from)?;
+        self.rng = from.get()?;
+        self.episodes.iter_mut().try_for_each(|episode| episode.load(from))
     }
 }
 
