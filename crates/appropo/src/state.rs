@@ -50,6 +50,12 @@ impl Saver {
         values.iter().for_each(|value| value.save(self));
     }
 
+    /// Appends bytes with their number.
+    pub fn put_bytes(&mut self, bytes: &[u8]) {
+        self.put(&bytes.len());
+        self.bytes.extend_from_slice(bytes);
+    }
+
     /// Appends a value that others may share.
     pub fn put_shared<T: Saved>(&mut self, value: &Arc<T>) {
         let next = self.shared.len() as u64;
@@ -78,6 +84,14 @@ impl<'a> Loader<'a> {
             *place = self.get()?;
             Ok(())
         })
+    }
+
+    /// The next bytes.
+    pub fn get_bytes(&mut self) -> Result<Vec<u8>> {
+        let count: usize = self.get()?;
+        let (taken, rest) = self.bytes.split_at_checked(count).ok_or_else(|| misfit("it ends too early"))?;
+        self.bytes = rest;
+        Ok(taken.to_vec())
     }
 
     /// The next value, shared with those who got it before.

@@ -65,6 +65,14 @@ impl TabularPolicy {
         self.stages
     }
 
+    /// The action of every stage and state, as `[stage * states + state]`, where it is certain.
+    pub fn actions_taken(&self) -> Option<&[u32]> {
+        match &self.table {
+            Table::Deterministic(table) => Some(table),
+            Table::Stochastic(_) => None,
+        }
+    }
+
     /// π(action | state) at the given step.
     pub fn probability(&self, step: usize, state: usize, action: usize) -> f64 {
         let row = step.min(self.stages - 1) * self.states + state;

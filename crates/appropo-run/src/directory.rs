@@ -1,0 +1,179 @@
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result, damaged, io};
+use crate::{FORMAT, sealed};
+
+const LOCK: &str = "lock";
+const MARK: &str = "run.json";
+/// Larger files are not a run's.
+const LARGEST: u64 = 1 << 32;
+
+/// The folder of a run.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    /// Held while this process may write; the system lets go of it even if the process is killed.
+    _lock: Option<File>,
+}
+
+impl Directory {
+    /// A folder for a new run, to write to: it must be empty, or not there yet.
+    pub fn create(path: &Path) -> Result<Self> {
+        fs::create_dir_all(path).map_err(io(path, "made"))?;
+        let lock = lock(path)?;
+        let entries = fs::read_dir(path).map_err(io(path, "read"))?;
+        for entry in entries {
+            let name = entry.map_err(io(path, "read"))?.file_name();
+            // What a process leaves that was killed before it wrote anything.
+            if name != LOCK && !is_temporary(&name.to_string_lossy()) {
+                return Err(Error::NotEmpty { path: path.to_owned() });
+            }
+        }
+        Ok(Self { path: path.to_owned(), _lock: Some(lock) })
+    }
+
+    /// The folder of a run, to write to.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::read(path)?;
+        Ok(Self { path: path.to_owned(), _lock: Some(lock(path)?) })
+    }
+
+    /// The folder of a run, to read from.
+    pub fn read(path: &Path) -> Result<Self> {
+        match path.join(MARK).is_file() {
+            true => Ok(Self { path: path.to_owned(), _lock: None }),
+            false => Err(Error::NoRun { path: path.to_owned() }),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of a file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Whether it has a file of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.file(name).is_file()
+    }
+
+    /// Writes a file, whole or not at all.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.file(name);
+        let temporary = self.file(&format!(".{name}.new"));
+        let written = File::create(&temporary)
+            .and_then(|mut file| {
+                file.write_all(bytes)?;
+                file.sync_all()
+            })
+            .and_then(|()| fs::rename(&temporary, &path));
+        if written.is_err() {
+            // What a full disk left of it takes up room that others need.
+            let _ = fs::remove_file(&temporary);
+        }
+        written.map_err(io(&path, "written"))?;
+        // The new name is safe once the folder is.
+        File::open(&self.path).and_then(|folder| folder.sync_all()).map_err(io(&self.path, "written"))
+    }
+
+    /// Writes a JSON object with its format and checksum.
+    pub fn write_json(&self, name: &str, content: &impl Serialize) -> Result<()> {
+        #[derive(Serialize)]
+        struct Versioned<'a, T> {
+            format: u32,
+            #[serde(flatten)]
+            content: &'a T,
+        }
+        let text = serde_json::to_string_pretty(&Versioned { format: FORMAT, content })
+            .map_err(|error| damaged(&self.file(name), error.to_string()))?;
+        self.write(name, sealed::seal_json(&text).as_bytes())
+    }
+
+    /// Writes text whose comments begin with `#`, with its checksum.
+    pub fn write_text(&self, name: &str, text: &str) -> Result<()> {
+        self.write(name, sealed::seal_comment(text).as_bytes())
+    }
+
+    /// All of a file.
+    pub fn read_bytes(&self, name: &str) -> Result<Vec<u8>> {
+        let path = self.file(name);
+        let file = File::open(&path).map_err(io(&path, "read"))?;
+        let length = file.metadata().map_err(io(&path, "read"))?.len();
+        if length > LARGEST {
+            return Err(damaged(&path, format!("it has {length} bytes, more than any file of a run")));
+        }
+        let mut bytes = Vec::new();
+        file.take(LARGEST).read_to_end(&mut bytes).map_err(io(&path, "read"))?;
+        Ok(bytes)
+    }
+
+    /// A JSON object that [`write_json`](Self::write_json) wrote.
+    pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
+        parse_json(&self.file(name), &self.read_bytes(name)?)
+    }
+
+    /// Text that [`write_text`](Self::write_text) wrote.
+    pub fn read_text(&self, name: &str) -> Result<String> {
+        let text = String::from_utf8(self.read_bytes(name)?)
+            .map_err(|_| damaged(&self.file(name), "it is not UTF-8 text"))?;
+        if !sealed::is_whole_comment(&text) {
+            return Err(damaged(&self.file(name), "its checksum does not fit its content"));
+        }
+        Ok(text)
+    }
+
+    /// Removes a file, if it is there.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        match fs::remove_file(self.file(name)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(io(&self.file(name), "removed")(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reads a sealed JSON object of a known format.
+pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
+    let text = std::str::from_utf8(bytes).map_err(|_| damaged(path, "it is not UTF-8 text"))?;
+    let value: serde_json::Value =
+        serde_json::from_str(text).map_err(|error| damaged(path, format!("it is not JSON: {error}")))?;
+    match value.get("format").and_then(serde_json::Value::as_u64) {
+        Some(found) if found > u64::from(FORMAT) => {
+            return Err(Error::Newer { path: path.to_owned(), found, known: FORMAT });
+        }
+        Some(_) => {}
+        None => return Err(damaged(path, "it does not say its format")),
+    }
+    if !sealed::is_whole_json(text) {
+        return Err(damaged(path, "its checksum does not fit its content"));
+    }
+    // From the text, which has every digit.
+    serde_json::from_str(text).map_err(|error| damaged(path, error.to_string()))
+}
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(".new")
+}
+
+fn lock(path: &Path) -> Result<File> {
+    let place = path.join(LOCK);
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&place)
+        .map_err(io(&place, "written"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::InUse { path: path.to_owned() }),
+        Err(TryLockError::Error(error)) => Err(io(&place, "locked")(error)),
+    }
+}

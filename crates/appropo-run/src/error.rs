@@ -1,0 +1,76 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What can go wrong with a run's files.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The system refused.
+    #[error("{} can't be {action}: {source}{}", path.display(), hint(source))]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// "read", "written" and so on.
+        action: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is not what was written.
+    #[error("{}: {problem}; restore it from a copy, or start the run again in another folder", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A file of a later version of the program.
+    #[error("{} has format {found}, and this program knows formats up to {known}; update appropo", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u64,
+        /// The latest known.
+        known: u32,
+    },
+    /// Another process writes there.
+    #[error("{} is in use by another process; wait until it is done, or choose another folder", path.display())]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder for a new run holds something else.
+    #[error("{} is not empty; choose another folder, or go on with \"appropo resume {}\" if it holds a run", path.display(), path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is no run in the folder.
+    #[error("{} holds no run: it has no file run.json; name the folder that --run wrote", path.display())]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+/// A result with such an error.
+pub type Result<T> = std::result::Result<T, Error>;
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; make room and go on with \"appropo resume\": what was there before is whole"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; choose a folder that you may write to"
+        }
+        _ => "",
+    }
+}
+
+pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::Io { path: path.to_owned(), action, source }
+}
+
+pub(crate) fn damaged(path: &Path, problem: impl Into<String>) -> Error {
+    Error::Damaged { path: path.to_owned(), problem: problem.into() }
+}

@@ -1,0 +1,93 @@
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::Directory;
+use crate::error::{Result, damaged, io};
+
+/// The file with one line a round.
+const NAME: &str = "rounds.jsonl";
+
+/// What a round left behind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundLine {
+    /// t, counted from 1.
+    pub round: usize,
+    /// Steps taken in the world so far.
+    pub samples: u64,
+    /// The distance of the mixture from the set.
+    pub distance: f64,
+    /// No policy comes closer than this.
+    pub lower_bound: f64,
+    /// λ.
+    pub lam: Vec<f64>,
+    /// The answer's measurement.
+    pub z_hat: Vec<f64>,
+    /// The mixture's measurement.
+    pub z_bar: Vec<f64>,
+}
+
+/// The log of a run. Lines are held back until they are wanted on disk, with the checkpoint they belong to.
+#[derive(Debug)]
+pub struct Log {
+    file: File,
+    length: u64,
+    digest: Sha256,
+    waiting: Vec<u8>,
+}
+
+impl Log {
+    /// An empty log.
+    pub fn create(directory: &Directory) -> Result<Self> {
+        directory.write(NAME, b"")?;
+        Self::open(directory, 0, &Sha256::digest(b""))
+    }
+
+    /// The log as it was when it had this length. Later lines, which no checkpoint knows of, are dropped.
+    pub fn open(directory: &Directory, length: u64, digest: &[u8]) -> Result<Self> {
+        let path = directory.file(NAME);
+        let mut file = OpenOptions::new().read(true).write(true).open(&path).map_err(io(&path, "opened"))?;
+        let mut known = Vec::new();
+        Read::by_ref(&mut file).take(length).read_to_end(&mut known).map_err(io(&path, "read"))?;
+        let sum = Sha256::new_with_prefix(&known);
+        if known.len() as u64 != length || sum.clone().finalize()[..] != *digest {
+            return Err(damaged(&path, "it is not what the checkpoint says of it"));
+        }
+        file.set_len(length).map_err(io(&path, "written"))?;
+        Ok(Self { file, length, digest: sum, waiting: Vec::new() })
+    }
+
+    /// Adds a line, which is not on disk yet.
+    pub fn add(&mut self, line: &RoundLine) {
+        // Numbers and lists always make a line of JSON.
+        if serde_json::to_writer(&mut self.waiting, line).is_ok() {
+            self.waiting.push(b'\n');
+        }
+    }
+
+    /// Puts all lines on disk. Returns the length of the log and its SHA-256.
+    pub fn flush(&mut self, directory: &Directory) -> Result<(u64, Vec<u8>)> {
+        let path = directory.file(NAME);
+        let result = self.file.write_all(&self.waiting).and_then(|()| self.file.sync_data());
+        result.map_err(io(&path, "written"))?;
+        self.length += self.waiting.len() as u64;
+        self.digest.update(&self.waiting);
+        self.waiting.clear();
+        Ok((self.length, self.digest.clone().finalize().to_vec()))
+    }
+
+    /// All lines of a run's log.
+    pub fn read(directory: &Directory) -> Result<Vec<RoundLine>> {
+        let path = directory.file(NAME);
+        let bytes = directory.read_bytes(NAME)?;
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate();
+        lines
+            .map(|(i, line)| {
+                let mistake = |error| damaged(&path, format!("line {}: {error}", i + 1));
+                serde_json::from_slice(line).map_err(mistake)
+            })
+            .collect()
+    }
+}
