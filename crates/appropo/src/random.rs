@@ -42,6 +42,12 @@ pub fn normal(rng: &mut Generator) -> f64 {
     radius * (std::f64::consts::TAU * unit(rng)).cos()
 }
 
+/// About a draw from the gamma distribution of this shape and of scale 1 (Wilson and Hilferty 1931).
+pub fn gamma(shape: f64, rng: &mut Generator) -> f64 {
+    let cube_root = 1.0 - 1.0 / (9.0 * shape) + normal(rng) / (3.0 * shape.sqrt());
+    shape * cube_root.max(f64::EPSILON).powi(3)
+}
+
 /// A generator of its own, drawn from this one.
 pub fn split(rng: &mut Generator) -> Generator {
     Generator::seed_from_u64(rng.next_u64())

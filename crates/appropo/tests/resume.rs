@@ -133,14 +133,14 @@ fn learning_to_balance() {
 
 #[test]
 fn learning_a_model() {
-    let (model, set) = target(false);
+    let (model, set) = target(true);
     let discounting = Discounting::new(0.99, None).unwrap();
     let learnt = || {
         let world = Box::new(Simulator::new(Arc::clone(&model), Some(300)));
         Model::new(world, discounting, 300, ModelOptions::default(), random::generator(4)).unwrap()
     };
     let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
-    let (assurance, options) = (Assurance::default(), Options::default());
+    let (assurance, options) = (Assurance::default(), Options { rounds: 8, ..Options::default() });
     let mut states = Vec::new();
     let mut watch = |round: &Round<_>| {
         states.push((round.state)().unwrap());

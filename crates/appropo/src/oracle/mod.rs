@@ -56,8 +56,15 @@ pub trait Imagine {
     /// Plays a mixed policy once. Returns whether the budget allows for more.
     fn practise(&mut self, mixture: &Mixed<<Self::Oracle as Respond>::Policy>) -> Result<bool>;
 
-    /// How much episodes differ in the world, and how many of them the model is worth for this mixed policy.
-    fn doubt(&mut self, mixture: &Mixed<<Self::Oracle as Respond>::Policy>) -> Result<Spread>;
+    /// Tries everything once more. Returns whether the budget allows for more.
+    fn explore(&mut self) -> Result<bool>;
+
+    /// How much episodes differed in the world so far, entry by entry; not finite below two episodes.
+    fn deviations(&self) -> Vec<f64>;
+
+    /// What a mixed policy measures in another model, drawn from those that may as well be true. Draws are numbered; until
+    /// more is played, the same number gives the same model.
+    fn doubt(&self, mixture: &Mixed<<Self::Oracle as Respond>::Policy>, draw: usize) -> Result<Vec<f64>>;
 
     /// Steps taken in the world so far.
     fn samples(&self) -> u64;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use super::{Exact, Imagine, Planner, Respond, Response};
 use crate::env::{Environment, Status, TabularMdp};
 use crate::error::{Error, Result, in_range, not_too_large};
-use crate::measurement::{Discounting, Estimate, Spread};
+use crate::measurement::{Discounting, Estimate};
 use crate::policy::{Memory, Mixed, Policy, TabularPolicy};
-use crate::random::Generator;
+use crate::random::{self, Generator};
 use crate::rl::{self, Episode, Occupancy, Plan};
 use crate::state::{Loader, Saver, misfit};
 
@@ -150,7 +150,7 @@ impl Model {
 
     /// The plan that soonest gets to anything that is not trusted, a free exit.
     fn curiosity(&self) -> Result<Plan> {
-        let model = self.estimated(true)?;
+        let model = self.estimated(true, None)?;
         let new = (0..self.tried.len()).map(|pair| if self.is_trusted(pair) { 0.0 } else { 1.0 });
         // The end state takes no actions, but has a place in the table.
         let rewards: Vec<f64> = new.chain(vec![0.0; self.actions]).collect();
@@ -227,27 +227,49 @@ impl Model {
 
     /// What was seen as a model. An action that is not trusted ends the episode while exploring; otherwise it is the same
     /// as the one tried most often there, and ends the episode only where none was tried.
-    fn estimated(&self, exploring: bool) -> Result<TabularMdp> {
+    ///
+    /// With a generator, a model drawn from those that may as well be true: frequencies are drawn given the counts (a
+    /// Bayesian bootstrap), and with probability 1/(n + 1) (Laplace's rule of succession) an action tried n times can also
+    /// do what any action did in its state, since what was tried once looks certain.
+    fn estimated(&self, exploring: bool, mut doubt: Option<Generator>) -> Result<TabularMdp> {
         let end = self.states;
         let mut model = TabularMdp::builder(end + 1, self.actions, self.episode.world().measures().clone());
         model.terminal(end);
-        let total: u32 = self.starts.iter().map(|(_, count)| count).sum();
-        for &(state, count) in &self.starts {
-            model.start(state, f64::from(count) / f64::from(total));
+        let weigh = |count: u32, doubt: &mut Option<Generator>| match doubt {
+            Some(rng) => random::gamma(f64::from(count), rng),
+            None => f64::from(count),
+        };
+        let starts: Vec<f64> = self.starts.iter().map(|start| weigh(start.1, &mut doubt)).collect();
+        let total: f64 = starts.iter().sum();
+        for ((state, _), weight) in self.starts.iter().zip(starts) {
+            model.start(*state, weight / total);
         }
-        for state in 0..self.states {
-            for action in 0..self.actions {
-                let (place, pair) = ((state, action), state * self.actions + action);
-                let shown =
-                    if exploring { pair } else { state * self.actions + self.available(state, action) };
-                if self.tried[shown] == 0 || (exploring && !self.is_trusted(pair)) {
-                    model.transition(place, 1.0, end, &[]);
-                    continue;
+        for (state, action) in (0..self.states).flat_map(|s| (0..self.actions).map(move |a| (s, a))) {
+            let first = state * self.actions;
+            let shown = first + if exploring { action } else { self.available(state, action) };
+            if self.tried[shown] == 0 || (exploring && !self.is_trusted(shown)) {
+                model.transition((state, action), 1.0, end, &[]);
+                continue;
+            }
+            let mut shares: Vec<(u32, u32, f64)> =
+                self.seen[shown].iter().map(|&(n, o, count)| (n, o, weigh(count, &mut doubt))).collect();
+            if let Some(rng) = &mut doubt {
+                let tried = f64::from(self.tried[shown]);
+                if random::unit(rng) * (tried + 1.0) < 1.0 {
+                    let all = self.seen[first..first + self.actions].iter().flatten();
+                    let counts = all.clone().map(|(_, _, count)| f64::from(*count));
+                    let pick = random::choose(counts.clone(), counts.sum(), rng);
+                    shares.extend(all.skip(pick).take(1).map(|&(n, o, _)| (n, o, random::gamma(1.0, rng))));
                 }
-                for &(next, outcome, count) in &self.seen[shown] {
-                    let share = f64::from(count) / f64::from(self.tried[shown]);
-                    model.transition(place, share, next as usize, &self.outcomes[outcome as usize]);
-                }
+            }
+            let total: f64 = shares.iter().map(|(_, _, weight)| weight).sum();
+            for (next, outcome, weight) in shares {
+                model.transition(
+                    (state, action),
+                    weight / total,
+                    next as usize,
+                    &self.outcomes[outcome as usize],
+                );
             }
         }
         model.build()
@@ -264,7 +286,8 @@ impl Imagine for Model {
         let imagined = match self.imagined.take() {
             Some(imagined) => imagined,
             None => {
-                let exact = Exact::new(self.estimated(false)?, self.discounting, Planner::PolicyIteration)?;
+                let exact =
+                    Exact::new(self.estimated(false, None)?, self.discounting, Planner::PolicyIteration)?;
                 let pairs = (0..self.states).flat_map(|s| (0..self.actions).map(move |a| (s, a)));
                 let available = pairs.map(|(s, a)| self.available(s, a) as u32).collect();
                 Imagined { exact, available, actions: self.actions, known: HashMap::new() }
@@ -286,17 +309,21 @@ impl Imagine for Model {
         Ok(self.samples < self.options.budget)
     }
 
-    fn doubt(&mut self, mixture: &Mixed<TabularPolicy>) -> Result<Spread> {
-        let model = self.estimated(false)?;
-        let occupancy = Occupancy::of_mixture(&model, &self.discounting, mixture)?;
-        let (mut steps, mut doubts) = (0.0, 0.0);
-        for pair in 0..self.tried.len() {
-            let mass = occupancy.mass(pair / self.actions, pair % self.actions);
-            steps += mass;
-            doubts += mass / f64::from(self.tried[pair].max(1));
-        }
-        let deviations = self.played.with_spread().1.deviations;
-        Ok(Spread { deviations, episodes: steps / doubts.max(f64::MIN_POSITIVE) })
+    fn explore(&mut self) -> Result<bool> {
+        self.options.trials += 1;
+        self.survey()?;
+        Ok(self.samples < self.options.budget)
+    }
+
+    fn deviations(&self) -> Vec<f64> {
+        self.played.with_spread().1.deviations
+    }
+
+    fn doubt(&self, mixture: &Mixed<TabularPolicy>, draw: usize) -> Result<Vec<f64>> {
+        let mut source = self.rng.clone();
+        let rng = (0..draw).fold(random::split(&mut source), |_, _| random::split(&mut source));
+        let model = self.estimated(false, Some(rng))?;
+        Ok(Occupancy::of_mixture(&model, &self.discounting, mixture)?.measure(&model))
     }
 
     fn samples(&self) -> u64 {
@@ -304,6 +331,7 @@ impl Imagine for Model {
     }
 
     fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put(&self.options.trials);
         to.put(&self.outcomes);
         for seen in &self.seen {
             let seen: Vec<(u32, (u32, u32))> = seen.iter().map(|&(n, o, count)| (n, (o, count))).collect();
@@ -318,6 +346,7 @@ impl Imagine for Model {
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         let (dim, states) = (self.episode.z().len(), self.states);
+        self.options.trials = from.get()?;
         let fits = |outcome: &Vec<(usize, f64)>| outcome.iter().all(|(i, v)| *i < dim && v.is_finite());
         self.outcomes = from.get_where("an outcome", |all: &Vec<_>| all.iter().all(fits))?;
         let key = |outcome: &Vec<(usize, f64)>| outcome.iter().map(|&(i, v)| (i, v.to_bits())).collect();

@@ -65,7 +65,7 @@ impl FullyCorrective {
     }
 
     fn take_aim(&mut self, from: Vec<f64>, errors: Vec<f64>) {
-        self.aim = aim(&self.set, &from, &Errors::Standard(errors.clone())).0;
+        self.aim = aim(&self.set, &from, &Errors::Standard(errors.clone()));
         self.aimed = Some((from, errors));
     }
 

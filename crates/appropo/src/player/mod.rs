@@ -105,27 +105,25 @@ fn separating(set: &dyn ConvexSet, x: &[f64]) -> Result<Decision> {
 
 /// The set to aim at from `x`, where measurements may be off by `errors`: each block is tightened by them, or by as
 /// much of them as leaves it any points.
-/// Also returns the least part that any block was tightened by.
-pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &Errors) -> (SharedSet, f64) {
+pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &Errors) -> SharedSet {
     if errors.entries().iter().all(|e| *e == 0.0) {
-        return (Arc::clone(set), 1.0);
+        return Arc::clone(set);
     }
     if let Some(blocks) = set.blocks() {
         let mut start = 0;
-        let (aims, parts): (Vec<_>, Vec<_>) = blocks
+        let aims = blocks
             .iter()
             .map(|block| {
                 let range = start..start + block.dim();
                 start = range.end;
                 aim(block, &x[range.clone()], &errors.block(range))
             })
-            .unzip();
-        return (Arc::new(Product::new(aims)), parts.into_iter().fold(1.0, f64::min));
+            .collect();
+        return Arc::new(Product::new(aims));
     }
-    let tightened = [1.0, 0.5, 0.25, 0.125]
-        .into_iter()
-        .find_map(|part| Some((set.tightened(x, &errors.scaled(part))?, part)));
-    tightened.unwrap_or_else(|| (Arc::clone(set), 0.0))
+    let tightened =
+        [1.0, 0.5, 0.25, 0.125].into_iter().find_map(|part| set.tightened(x, &errors.scaled(part)));
+    tightened.unwrap_or_else(|| Arc::clone(set))
 }
 
 /// Projects, and refuses what is not finite.

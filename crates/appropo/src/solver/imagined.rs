@@ -3,8 +3,7 @@ use std::sync::Arc;
 use super::appropo::{Record, play};
 use super::{Goal, Observer, Options, Round, Solution};
 use crate::certificate::{Certificate, Evidence, Verdict};
-use crate::error::{Result, in_range};
-use crate::measurement::Spread;
+use crate::error::Result;
 use crate::oracle::{Imagine, Respond};
 use crate::player::{Player, aim};
 use crate::policy::Mixed;
@@ -12,20 +11,16 @@ use crate::set::{ConvexSet, Errors, SharedSet};
 use crate::state::{Loader, Saver};
 
 /// When a mixture found in a model is good enough for the world.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Assurance {
-    /// By how many standard errors of the model it keeps away from the set's edge: its depth in deviations of an
-    /// episode, times the square root of the episodes.
-    pub errors: f64,
-    /// How many episodes the model is worth along its way.
-    pub episodes: f64,
+    /// In how many other models that may as well be true it must lie in the set.
+    pub models: usize,
 }
 
 impl Default for Assurance {
-    /// 0.2 standard errors, 5 episodes: what held on the rover for every seed with the fewest samples. That so
-    /// little is enough is due to the aim, which is as deep as the model allows whatever is asked for here.
+    /// 20 models, which the rover needs. Where chance plays a larger part more are better.
     fn default() -> Self {
-        Self { errors: 0.2, episodes: 5.0 }
+        Self { models: 20 }
     }
 }
 
@@ -34,7 +29,8 @@ type PolicyOf<M> = <<M as Imagine>::Oracle as Respond>::Policy;
 /// ApproPO in a model that is learnt on the way.
 ///
 /// The whole game is played in the model, which costs no samples, for an aim as deep inside the set as the model allows.
-/// Its mixture is then played in the world, which makes the model better, until the mixture is good enough.
+/// Its mixture is then played in the world, which makes the model better, until it lies in the set in every one of some
+/// models that may as well be true. While games are lost more often than won, everything is tried once more instead.
 pub fn appropo_imagined<M: Imagine>(
     set: &SharedSet,
     mut player: impl FnMut(&SharedSet) -> Result<Box<dyn Player>>,
@@ -43,7 +39,7 @@ pub fn appropo_imagined<M: Imagine>(
     options: &Options,
     observer: &mut dyn Observer<PolicyOf<M>>,
 ) -> Result<Solution<PolicyOf<M>>> {
-    imagine(set, &mut player, model, assurance, options, observer, (0, Depth::of(set)))
+    imagine(set, &mut player, model, assurance, options, observer, Progress::new(set))
 }
 
 /// [`appropo_imagined`] from where [`Round::state`] was taken, with a model that was made as it was then.
@@ -57,12 +53,12 @@ pub fn resume_imagined<M: Imagine>(
     state: &[u8],
 ) -> Result<Solution<PolicyOf<M>>> {
     let mut loader = Loader::new(state);
-    let rounds = loader.get()?;
-    let mut depth = Depth::of(set);
-    loader.get_finite("a depth", &mut depth.shares)?;
+    let mut progress = Progress::new(set);
+    (progress.rounds, (progress.won, progress.lost)) = loader.get()?;
+    loader.get_finite("a depth", &mut progress.depth.shares)?;
     model.load(&mut loader)?;
     loader.finish()?;
-    imagine(set, &mut player, model, assurance, options, observer, (rounds, depth))
+    imagine(set, &mut player, model, assurance, options, observer, progress)
 }
 
 fn imagine<M: Imagine>(
@@ -72,21 +68,18 @@ fn imagine<M: Imagine>(
     assurance: &Assurance,
     options: &Options,
     observer: &mut dyn Observer<PolicyOf<M>>,
-    (mut round, mut depth): (usize, Depth),
+    mut progress: Progress,
 ) -> Result<Solution<PolicyOf<M>>> {
     options.check()?;
-    in_range("standard errors", assurance.errors, assurance.errors >= 0.0, "0 or more")?;
-    in_range("episodes", assurance.episodes, assurance.episodes >= 0.0, "0 or more")?;
     loop {
-        let before = (round, depth.shares.clone());
-        round += 1;
-        let attempt = deepest(set, player, model, &mut depth, options)?;
-        let Spread { episodes, .. } = model.doubt(&attempt.mixture)?;
-        let errors = attempt.depth * episodes.sqrt();
-        let is_sure = attempt.hit && errors >= assurance.errors && episodes >= assurance.episodes;
+        let before = progress.clone();
+        progress.rounds += 1;
+        let attempt = deepest(set, player, model, &mut progress.depth, options)?;
+        *(if attempt.hit { &mut progress.won } else { &mut progress.lost }) += 1;
+        let is_sure = attempt.hit && holds(set, &attempt.mixture, model, assurance, options)?;
         let distance = set.distance(&attempt.z_bar);
         let now = Round {
-            round,
+            round: progress.rounds,
             lam: &attempt.lam,
             z_hat: &attempt.z_bar,
             z_bar: &attempt.z_bar,
@@ -97,14 +90,19 @@ fn imagine<M: Imagine>(
             // A game costs no samples, so it is played again.
             state: &|| {
                 let mut saver = Saver::default();
-                saver.put(&before.0);
-                saver.put_all(&before.1);
+                saver.put(&(before.rounds, (before.won, before.lost)));
+                saver.put_all(&before.depth.shares);
                 model.save(&mut saver)?;
                 Ok(saver.into_bytes())
             },
         };
-        let stops = observer.round(&now).is_break() || is_sure || round >= options.rounds;
-        let goes_on = !stops && model.practise(&attempt.mixture)?;
+        let stops = observer.round(&now).is_break() || is_sure || progress.rounds >= options.rounds;
+        let goes_on = !stops
+            && if progress.won >= progress.lost {
+                model.practise(&attempt.mixture)?
+            } else {
+                model.explore()?
+            };
         if !goes_on {
             let certificate = Evidence::default().certificate(attempt.z_bar, distance, options.tolerance);
             return Ok(Solution {
@@ -112,15 +110,46 @@ fn imagine<M: Imagine>(
                 certificate: Certificate { verdict: Verdict::Undecided, ..certificate },
                 regret: attempt.regret,
                 mixture: attempt.mixture,
-                rounds: round,
+                rounds: progress.rounds,
                 gave_up: !stops,
                 failure: None,
             });
         }
         if attempt.hit {
-            depth.deepen();
+            progress.depth.deepen();
         }
     }
+}
+
+/// How far the games have come.
+#[derive(Clone)]
+struct Progress {
+    rounds: usize,
+    won: usize,
+    lost: usize,
+    depth: Depth,
+}
+
+impl Progress {
+    fn new(set: &SharedSet) -> Self {
+        Self { rounds: 0, won: 0, lost: 0, depth: Depth::of(set) }
+    }
+}
+
+/// Whether the mixture lies in the set whichever model is true.
+fn holds<M: Imagine>(
+    set: &SharedSet,
+    mixture: &Mixed<PolicyOf<M>>,
+    model: &mut M,
+    assurance: &Assurance,
+    options: &Options,
+) -> Result<bool> {
+    for draw in 0..assurance.models {
+        if !set.contains(&model.doubt(mixture, draw)?, options.tolerance) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// A game played to its end in the model.
@@ -131,8 +160,6 @@ struct Attempt<P> {
     regret: f64,
     /// Whether the aim was reached.
     hit: bool,
-    /// How deep inside the set every block of the aim was, in deviations of an episode.
-    depth: f64,
 }
 
 fn attempt<M: Imagine>(
@@ -154,7 +181,6 @@ fn attempt<M: Imagine>(
         lam: player.decision().lam.clone(),
         regret: player.regret(),
         hit: missed <= options.tolerance,
-        depth: 0.0,
     })
 }
 
@@ -170,15 +196,15 @@ fn deepest<M: Imagine>(
     if !shallow.hit {
         return Ok(shallow);
     }
-    let Spread { deviations, .. } = model.doubt(&shallow.mixture)?;
+    let deviations = model.deviations();
     if deviations.iter().any(|deviation| !deviation.is_finite()) {
         return Ok(shallow);
     }
     for _ in 0..AIMS {
-        let (target, part) = aim(set, &shallow.z_bar, &Errors::AtMost(depth.errors(&deviations)));
+        let target = aim(set, &shallow.z_bar, &Errors::AtMost(depth.errors(&deviations)));
         let deep = attempt(&target, player, model, options)?;
         if deep.hit {
-            return Ok(Attempt { depth: part * depth.least(), ..deep });
+            return Ok(deep);
         }
         depth.loosen(&deep.lam, &deviations);
     }
@@ -193,6 +219,7 @@ const MORE: f64 = 1.2;
 const LESS: f64 = 0.7;
 
 /// How deep inside each block of the set the aim lies, in deviations of an episode.
+#[derive(Clone)]
 struct Depth {
     /// Where each block ends.
     ends: Vec<usize>,
@@ -236,9 +263,5 @@ impl Depth {
         if let Some(dearest) = (0..prices.len()).max_by(|a, b| prices[*a].total_cmp(&prices[*b])) {
             self.shares[dearest] *= LESS;
         }
-    }
-
-    fn least(&self) -> f64 {
-        self.shares.iter().copied().fold(f64::INFINITY, f64::min)
     }
 }
