@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::Failure;
 use crate::problem::{Method, OracleKind, PlayerKind, Settings};
 
 /// Reinforcement learning under convex constraints, with evidence.
@@ -28,7 +29,12 @@ pub enum Command {
     Check {
         /// A problem file, or the name of a built-in problem
         problem: String,
+        /// Print the problem as a file with every default written out
+        #[arg(long)]
+        explain: bool,
     },
+    /// Print the JSON Schema of problem files, for editors
+    Schema,
     /// List the built-in problems, environments, sets and players
     List,
 }
@@ -112,6 +118,17 @@ pub struct Overrides {
 }
 
 impl Overrides {
+    /// Refuses what would be ignored under the settings in force.
+    pub fn check(&self, settings: &Settings) -> Result<(), Failure> {
+        let ignored = [("--oracle", self.oracle.is_some()), ("--player", self.player.is_some())];
+        match ignored.iter().find(|(_, is_given)| *is_given && settings.method == Method::Occupancy) {
+            Some((option, _)) => {
+                Err(Failure::Input(format!("{option}: the occupancy method has none; leave the option out")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The settings in force.
     pub fn apply(&self, settings: &Settings) -> Settings {
         Settings {

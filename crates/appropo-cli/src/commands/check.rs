@@ -3,9 +3,12 @@ use std::fmt::Write;
 use crate::problem::Problem;
 use crate::{Failure, Output};
 
-/// Reads a problem and says what it states.
-pub fn run(problem: &str) -> Result<Output, Failure> {
+/// Reads a problem and says what it states, or writes it out in full.
+pub fn run(problem: &str, explain: bool) -> Result<Output, Failure> {
     let problem = Problem::load(problem)?;
+    if explain {
+        return Ok(Output { text: problem.resolved(&problem.settings)?, status: 0 });
+    }
     let mut text = format!("{}: the problem is well stated\n\n", problem.name);
     let horizon = problem.discounting.horizon().map_or("no horizon".into(), |h| format!("horizon {h}"));
     let size = match problem.world.model() {

@@ -151,7 +151,7 @@ where
     let mut player = match (&settings.anchor, settings.player) {
         (Some(z), PlayerKind::FullyCorrective) => {
             let player = FullyCorrective::new(Arc::clone(set)).with_caution(settings.caution);
-            Box::new(player.anchored_at(z)?)
+            Box::new(player.anchored_at(&problem.target.selection().apply(z))?)
         }
         _ => player(set, settings, None, options.rounds)?,
     };

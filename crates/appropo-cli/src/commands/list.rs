@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use crate::Output;
-use crate::problem::{BUILT_IN, ENVIRONMENTS, ORACLES, PLAYERS, SETS};
+use crate::problem::{BUILT_IN, ENVIRONMENTS, Environment, METHODS, ORACLE_WORDS, PLAYER_WORDS, SETS};
 
 /// Lists what there is to write into a problem file.
 pub fn run() -> Output {
@@ -15,27 +15,21 @@ pub fn run() -> Output {
     };
     let summary = |text: &'static str| text.lines().next().unwrap_or("").trim_start_matches("# ");
     section("built-in problems", BUILT_IN.iter().map(|(name, text)| (*name, summary(text))).collect());
-    section("environments, with their settings and defaults", ENVIRONMENTS.to_vec());
-    section("sets, as keys of a constraint", SETS.to_vec());
-    let about = [
-        "the default: few calls",
-        "the paper's: gradient descent",
-        "ogd with momentum 0.9",
-        "needs no settings",
-    ];
-    section("players", PLAYERS.iter().zip(about).map(|((name, _), what)| (*name, what)).collect());
-    let about = [
-        "planning in the known model: the default where there is one",
-        "planning in a model learnt by playing: the fewest samples where states can be counted",
-        "a network learnt by advantage actor-critic",
-        "a network learnt by proximal policy optimisation: the default where there is no model",
-        "action values in a table",
-    ];
-    section("oracles", ORACLES.iter().zip(about).map(|((name, _), what)| (*name, what)).collect());
+    let described = |world: &Environment| {
+        let defaults = world.keys.iter().filter_map(|key| Some(format!("{} = {}", key.name, key.default()?)));
+        let defaults: Vec<String> = defaults.collect();
+        let gap = if defaults.is_empty() { "" } else { "; " };
+        format!("{}{gap}{}", world.about, defaults.join(", "))
+    };
+    let worlds: Vec<(&str, String)> = ENVIRONMENTS.iter().map(|e| (e.name, described(e))).collect();
     section(
-        "methods",
-        vec![("appropo", "the default"), ("occupancy", "one conic programme, solved by Clarabel")],
+        "environments, with their defaults",
+        worlds.iter().map(|(n, what)| (*n, what.as_str())).collect(),
     );
+    section("sets, as keys of a constraint", SETS.iter().map(|key| (key.name, key.example)).collect());
+    section("players", PLAYER_WORDS.to_vec());
+    section("oracles", ORACLE_WORDS.to_vec());
+    section("methods", METHODS.to_vec());
     text.pop();
     Output { text, status: 0 }
 }

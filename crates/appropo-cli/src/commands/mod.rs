@@ -2,6 +2,7 @@ mod check;
 mod learn;
 mod list;
 mod optimize;
+mod schema;
 mod solve;
 
 pub use learn::{Watch, learn};
@@ -17,7 +18,8 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Maximize(arguments) => optimize::run(arguments, 1.0),
         Command::Minimize(arguments) => optimize::run(arguments, -1.0),
         Command::Reproduce(arguments) => reproduce::run(arguments),
-        Command::Check { problem } => check::run(problem),
+        Command::Check { problem, explain } => check::run(problem, *explain),
+        Command::Schema => Ok(schema::run()),
         Command::List => Ok(list::run()),
     }
 }

@@ -16,6 +16,7 @@ use crate::{Failure, Output};
 pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
     let problem = Problem::load(&arguments.problem)?;
     let settings = arguments.settings.apply(&problem.settings);
+    arguments.settings.check(&settings)?;
     let objective = entry(&problem, &arguments.measure)?;
     let start = Instant::now();
     if settings.oracle.is_some_and(|oracle| oracle != OracleKind::Exact) {

@@ -8,9 +8,8 @@ use appropo::error::Result as LibraryResult;
 use appropo::oracle::Exact;
 use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
 use appropo::policy::{Mixed, TabularPolicy};
-use appropo::set::{ConvexSet, SharedSet};
+use appropo::set::SharedSet;
 use appropo::solver::{Options, appropo};
-use appropo::theory;
 
 use super::learn;
 use crate::args::Solve;
@@ -18,22 +17,17 @@ use crate::problem::{Method, OracleKind, PlayerKind, Problem, Settings};
 use crate::report::{Found, Report};
 use crate::{Failure, Output};
 
-/// δ of Lemma 3.5: how much farther the set may be than its cone, at the default κ.
-const DELTA: f64 = 0.5;
-/// κ of the paper's experiments, for worlds whose measurements have no known bound.
-const PAPER_KAPPA: f64 = 20.0;
-
 /// Finds a mixed policy for a problem and shows the evidence.
 pub fn run(arguments: &Solve) -> Result<Output, Failure> {
     let problem = Problem::load(&arguments.problem)?;
     let settings = arguments.settings.apply(&problem.settings);
+    arguments.settings.check(&settings)?;
     if problem.target.constraints().is_empty() {
         let text = format!("{}: no [[constraint]]; add one, or use \"appropo maximize\"", arguments.problem);
         return Err(Failure::Input(text));
     }
     let start = Instant::now();
-    let default = if problem.world.model().is_some() { OracleKind::Exact } else { OracleKind::Ppo };
-    let oracle = settings.oracle.unwrap_or(default);
+    let oracle = settings.oracle_for(&problem.world);
     let (found, failure) = match (settings.method, oracle) {
         (Method::Appropo, OracleKind::Exact) | (Method::Occupancy, _) => (plan(&problem, &settings)?, None),
         _ => learn::run(&problem, &settings, oracle)?,
@@ -94,7 +88,7 @@ fn plan(problem: &Problem, settings: &Settings) -> Result<Found, Failure> {
 
 /// The rounds in force: the corrective player needs few.
 pub fn rounds(settings: &Settings) -> usize {
-    settings.rounds.unwrap_or(if settings.player == PlayerKind::FullyCorrective { 1000 } else { 20_000 })
+    settings.most_rounds()
 }
 
 /// The player of a run. `radius` bounds the measurements of all policies, where that is known.
@@ -109,20 +103,9 @@ pub fn player(
             return Ok(Box::new(FullyCorrective::new(Arc::clone(set)).with_caution(settings.caution)));
         }
         PlayerKind::Blackwell => return Ok(Box::new(Blackwell::new(Arc::clone(set)))),
-        PlayerKind::Ogd => 0.0,
-        PlayerKind::Momentum => 0.9,
+        _ => settings.momentum().unwrap_or(0.0),
     };
-    let kappa = settings.kappa.unwrap_or_else(|| match set.radius().filter(|r| *r > 0.0).or(radius) {
-        Some(radius) => theory::kappa(radius, DELTA).max(1e-6),
-        None => PAPER_KAPPA,
-    });
-    // Momentum multiplies a constant gain by 1/(1 − 0.9).
-    let gradient_bound = radius.unwrap_or(kappa).hypot(kappa) / (1.0 - momentum);
-    let steps = match (settings.eta, settings.decreasing) {
-        (Some(eta), false) => Steps::Constant(eta),
-        (Some(eta), true) => Steps::Decreasing(eta),
-        (None, false) => Steps::Constant(theory::step_size(gradient_bound, rounds)),
-        (None, true) => Steps::Decreasing(1.0 / gradient_bound),
-    };
+    let (kappa, eta) = settings.gains(set.as_ref(), radius, rounds);
+    let steps = if settings.decreasing { Steps::Decreasing(eta) } else { Steps::Constant(eta) };
     Ok(Box::new(Ogd::new(Arc::clone(set), kappa, steps, momentum)?))
 }

@@ -1,104 +1,140 @@
 //! The `[environment]` table.
 
-use appropo::env::{bandit, cliff_walking, deep_sea_treasure, frozen_lake, garnet, mars_rover};
+use appropo::env::{Grid, bandit, cliff_walking, deep_sea_treasure, frozen_lake, garnet, mars_rover};
 use appropo::random;
 
-use super::document::{Entry, Result, Table};
+use super::document::{Entry, Table};
+use super::explain;
+use super::format::{ENVIRONMENTS, NAME};
+use super::keys::{Key, Kind};
 use super::scene::Scene;
+use super::source::{Mistake, Result};
 
-/// The environments by name, with what can be set and its default.
-pub const ENVIRONMENTS: [(&str, &str); 8] = [
-    (
-        "mars-rover",
-        "map = \"8x8\" (4x4, 8x8, sparse-30x30, text, or { rows, columns, rocks, seed }), slip = 0.05",
-    ),
-    ("deep-sea-treasure", "map = \"concave\" (concave, convex)"),
-    ("frozen-lake", "map = \"4x4\" (4x4, 8x8 or text), slippery = true"),
-    ("cliff-walking", "slippery = false"),
-    ("bandit", "arms = 2"),
-    ("cart-pole", "no settings; a pole on a cart, to be learnt by playing"),
-    ("point-mass", "no settings; a point pushed by a force of its choice, to be learnt by playing"),
-    ("garnet", "states = 20, actions = 4, branching = 3, measures = 2, seed = 0"),
-];
+/// Horizon times states times actions for which a plan still fits into memory.
+const MOST_STAGES: usize = 200_000_000;
 
-/// The world and the horizon.
-pub fn read(table: &Table, discount: &Entry, gamma: f64) -> Result<(Scene, Option<usize>)> {
-    let name = table.require("name", "\"mars-rover\"")?;
-    let names: Vec<(&str, &str)> = ENVIRONMENTS.iter().map(|(name, _)| (*name, *name)).collect();
-    let count = |key, default: usize, least| {
-        table.get(key).map_or(Ok(default), |e| e.count(least).map(|n| n as usize))
-    };
-    let flag = |key, default| table.get(key).map_or(Ok(default), |e: Entry| e.flag());
-    let world = match name.word(&names)? {
-        "mars-rover" => {
-            let slip = table.get("slip");
-            let probability =
-                |e: &Entry| e.number_where(|p| (0.0..=1.0).contains(&p), "a number between 0 and 1");
-            let slip = slip.as_ref().map_or(Ok(0.05), probability)?;
-            match table.get("map") {
-                None => name.at(mars_rover::world("8x8", slip))?,
-                Some(entry) if entry.is_table() => entry.at(mars_rover::world(&random_map(&entry)?, slip))?,
-                Some(entry) => entry.at(mars_rover::world(map_text(&entry, &mars_rover::MAPS)?, slip))?,
-            }
-        }
+/// The world, the horizon, and the table with every default written out.
+pub fn read(environment: &Entry, discount: &Entry, gamma: f64) -> Result<(Scene, Option<usize>, String)> {
+    let open = environment.open_table()?;
+    let name = open.get(NAME.name).ok_or_else(|| nameless(&open))?;
+    let names: Vec<(&str, &str)> = ENVIRONMENTS.iter().map(|e| (e.name, e.name)).collect();
+    name.word(&names)?;
+    let text = name.text()?;
+    let own = ENVIRONMENTS.iter().filter(|e| e.name == text).flat_map(|e| e.keys);
+    let table = environment.table([&NAME].into_iter().chain(own).collect())?;
+    let scene = world(&table, &name, discount, gamma)?;
+    let horizon = horizon(&table, &scene)?;
+    let text = explained(&table, &scene)?;
+    Ok((scene, horizon, text))
+}
+
+/// A table without a name: it is misspelt, or missing.
+fn nameless(open: &Table) -> Mistake {
+    let known = |entry: &Entry| ENVIRONMENTS.iter().any(|e| e.keys.iter().any(|key| key.name == entry.key));
+    match open.entries().iter().find(|entry| !known(entry)) {
+        Some(entry) => open.unknown(&entry.key, [NAME.name]),
+        None => open.missing(&NAME),
+    }
+}
+
+fn world(table: &Table, name: &Entry, discount: &Entry, gamma: f64) -> Result<Scene> {
+    let count = |key| table.count(key).map(|n| n as usize);
+    let map = table.get("map");
+    let at_map = map.as_ref().unwrap_or(name);
+    Ok(Scene::Tabular(match name.text()? {
+        "mars-rover" => at_map.at(mars_rover::world(&map_text(table)?, table.number("slip")?))?,
         "deep-sea-treasure" => {
-            let convex =
-                table.get("map").map_or(Ok(false), |e| e.word(&[("concave", false), ("convex", true)]))?;
+            let convex = table.word("map", &[("concave", false), ("convex", true)])?;
             name.at(deep_sea_treasure::world(convex))?
         }
-        "frozen-lake" => {
-            let slippery = flag("slippery", true)?;
-            match table.get("map") {
-                None => name.at(frozen_lake::world("4x4", slippery))?,
-                Some(entry) => {
-                    entry.at(frozen_lake::world(map_text(&entry, &frozen_lake::MAPS)?, slippery))?
-                }
-            }
-        }
-        "cliff-walking" => name.at(cliff_walking::world(flag("slippery", false)?))?,
-        "cart-pole" => return played(table, Scene::CartPole),
-        "point-mass" => return played(table, Scene::PointMass),
-        "bandit" => discount.at(bandit::world(count("arms", 2, 1)?, gamma))?,
+        "frozen-lake" => at_map.at(frozen_lake::world(&map_text(table)?, table.flag("slippery")?))?,
+        "cliff-walking" => name.at(cliff_walking::world(table.flag("slippery")?))?,
+        "cart-pole" => return Ok(Scene::CartPole),
+        "point-mass" => return Ok(Scene::PointMass),
+        "bandit" => discount.at(bandit::world(count("arms")?, gamma))?,
         _ => {
             let size = garnet::Size {
-                states: count("states", 20, 1)?,
-                actions: count("actions", 4, 1)?,
-                branching: count("branching", 3, 1)?,
-                measures: count("measures", 2, 0)?,
+                states: count("states")?,
+                actions: count("actions")?,
+                branching: count("branching")?,
+                measures: count("measures")?,
             };
-            let seed = table.get("seed").map_or(Ok(0), |e| e.count(0))?;
-            name.at(garnet::world(size, &mut random::generator(seed)))?
+            let world = garnet::world(size, &mut random::generator(table.count("seed")?));
+            largest(table, &["states", "actions", "branching", "measures"])
+                .as_ref()
+                .unwrap_or(name)
+                .at(world)?
         }
+    }))
+}
+
+/// The largest of the counts that are given: what to blame for a world that is too large.
+fn largest<'a, 'i>(table: &Table<'a, 'i>, keys: &[&'static str]) -> Option<Entry<'a, 'i>> {
+    let given = keys.iter().filter_map(|key| table.get(key));
+    given.max_by_key(|entry| entry.count(0, u64::MAX).unwrap_or(0))
+}
+
+fn horizon(table: &Table, scene: &Scene) -> Result<Option<usize>> {
+    let Some(entry) = table.get("horizon") else {
+        return Ok(None);
     };
-    played(table, Scene::Tabular(world))
+    let horizon = table.count("horizon")? as usize;
+    if let Some(model) = scene.model() {
+        let most = MOST_STAGES / (model.states() * model.actions());
+        if horizon > most {
+            return Err(entry.mistake(format!(
+                "found {horizon}; for a plan of {} states and {} actions to fit into memory, write at most {most}",
+                model.states(),
+                model.actions()
+            )));
+        }
+    }
+    Ok(Some(horizon))
 }
 
-/// The scene with the horizon, which every environment may have.
-fn played(table: &Table, scene: Scene) -> Result<(Scene, Option<usize>)> {
-    let horizon = table.get("horizon").map(|e| e.count(1)).transpose()?;
-    table.finish()?;
-    Ok((scene, horizon.map(|h| h as usize)))
+/// The name of a map or the text of one; a single word that is neither is a misspelt name.
+fn map_text(table: &Table) -> Result<String> {
+    let key = table.keys().iter().find(|key| key.name == "map");
+    let Some((Kind::Map(maps, random), default)) = key.map(|key| (&key.kind, key.default())) else {
+        return Err(table.mistake("there is no map here"));
+    };
+    match (table.get("map"), random) {
+        (None, _) => Ok(default.unwrap_or_default().trim_matches('"').to_owned()),
+        (Some(entry), Some(keys)) if entry.is_table() => random_map(&entry, keys),
+        (Some(entry), _) => {
+            let text = entry.text()?;
+            let is_name = !text.contains('\n') && text.chars().any(|c| !"SFHG".contains(c));
+            if is_name {
+                entry.word(maps)?;
+            }
+            Ok(text.to_owned())
+        }
+    }
 }
 
-/// A named map or the text of one; a single word that is neither is a misspelt name.
-fn map_text<'a>(entry: &Entry<'a, '_>, maps: &[(&str, &str)]) -> Result<&'a str> {
-    let text = entry.text()?;
-    let is_name = !text.contains('\n') && text.chars().any(|c| !"SFHGC".contains(c));
-    if is_name {
-        let names: Vec<(&str, ())> = maps.iter().map(|(name, _)| (*name, ())).collect();
-        entry.word(&names)?;
+fn random_map(entry: &Entry, keys: &'static [Key]) -> Result<String> {
+    let table = entry.table(keys.iter().collect())?;
+    let (rows, columns) = (table.count("rows")? as usize, table.count("columns")? as usize);
+    let rng = &mut random::generator(table.count("seed")?);
+    entry.at(mars_rover::random_map(rows, columns, table.number("rocks")?, rng))
+}
+
+fn explained(table: &Table, scene: &Scene) -> Result<String> {
+    let mut text = String::from("[environment]\n");
+    for key in table.keys() {
+        match (&key.kind, scene.grid()) {
+            (Kind::Map(maps, _), Some(grid)) => {
+                let default = maps.iter().find(|(name, _)| key.default() == Some(&format!("\"{name}\"")));
+                let default = default.and_then(|(_, text)| Grid::parse(text, "SFHG").ok());
+                let drawn = |grid: &Grid| format!("\"\"\"\n{}\"\"\"", rows(grid));
+                explain::line(&mut text, key.name, &drawn(grid), default.as_ref().map(drawn).as_deref());
+            }
+            _ => explain::key(&mut text, table, key, "", "environment")?,
+        }
     }
     Ok(text)
 }
 
-fn random_map(entry: &Entry) -> Result<String> {
-    let table = entry.table()?;
-    let side = |key| table.require(key, "100")?.count(1).map(|n| n as usize);
-    let (rows, columns) = (side("rows")?, side("columns")?);
-    let rocks = table
-        .require("rocks", "0.05")?
-        .number_where(|p| (0.0..1.0).contains(&p), "at least 0 and below 1")?;
-    let seed = table.get("seed").map_or(Ok(0), |e| e.count(0))?;
-    table.finish()?;
-    entry.at(mars_rover::random_map(rows, columns, rocks, &mut random::generator(seed)))
+fn rows(grid: &Grid) -> String {
+    grid.cells.chunks(grid.columns).map(|row| row.iter().collect::<String>() + "\n").collect()
 }

@@ -3,8 +3,15 @@
 mod constraint;
 mod document;
 mod environment;
+mod explain;
+mod format;
+mod keys;
+mod resolved;
 mod scene;
+mod schema;
+mod set;
 mod settings;
+mod source;
 
 use std::path::Path;
 
@@ -12,14 +19,18 @@ use appropo::constraint::Target;
 use appropo::error::Error;
 use appropo::measurement::Discounting;
 use appropo::rl;
+use toml::de::DeTable;
 
-pub use constraint::{SETS, Shown};
-pub use document::{Mistake, suggestion};
-pub use environment::ENVIRONMENTS;
+pub use constraint::Shown;
+pub use format::{ENVIRONMENTS, Environment, METHODS, ORACLE_WORDS, PLAYER_WORDS, SETS};
 pub use scene::{Scene, limit};
+pub use schema::schema;
 pub use settings::{Method, ORACLES, OracleKind, PLAYERS, PlayerKind, Settings};
+pub use source::{Mistake, suggestion};
 
-use document::{Result, Source, Table};
+use document::Table;
+use format::{ROOT, SOLVE};
+use source::{Result, Source};
 
 /// The problems that come with the program.
 pub const BUILT_IN: [(&str, &str); 10] = [
@@ -43,6 +54,8 @@ pub struct Problem {
     pub target: Target,
     /// How each constraint is shown to people.
     pub shown: Vec<Shown>,
+    /// All but the settings as a problem file, with every default written out.
+    stated: String,
     pub settings: Settings,
 }
 
@@ -69,11 +82,14 @@ impl Problem {
 
     fn read(name: &str, source: Source) -> Result<Self> {
         let document = source.parse()?;
-        let root = Table::new(source, document.get_ref(), 0..0);
-        let environment = root.require("environment", "{ name = \"mars-rover\" }")?;
-        let discount = root.require("discount", "0.99")?;
-        let gamma = discount.number_where(|g| (0.0..=1.0).contains(&g), "a number between 0 and 1")?;
-        let (world, horizon) = environment::read(&environment.table()?, &discount, gamma)?;
+        let root = Table::read(source, document.get_ref(), 0..0, ROOT.iter().collect())?;
+        let discount = root.require("discount")?;
+        let gamma = discount.number()?;
+        let mut stated = String::new();
+        explain::line(&mut stated, "discount", &explain::number(gamma), None);
+        let environment = root.require("environment")?;
+        let (world, horizon, text) = environment::read(&environment, &discount, gamma)?;
+        stated = format!("{stated}\n{text}");
         let discounting = discount.at(Discounting::new(gamma, horizon))?;
         if let Some(model) = world.model().filter(|_| gamma == 1.0 && horizon.is_none()) {
             let decisions = rl::decision_states(model);
@@ -81,26 +97,21 @@ impl Problem {
                 return discount.at(Err(Error::NeverEnds { state, action }));
             }
         }
-        if world.model().is_none() && horizon.is_none() {
-            let mistake = "a world without a model needs a horizon; write horizon = 500";
-            return Err(environment.mistake(mistake));
-        }
         let mut constraints = Vec::new();
         let mut shown = Vec::new();
-        if let Some(entry) = root.get("constraint") {
-            for item in entry.items()? {
-                let (constraint, show) = constraint::read(&item, &world)?;
-                constraints.push(constraint);
-                shown.push(show);
-            }
+        for item in root.get("constraint").map_or(Ok(Vec::new()), |entry| entry.items())? {
+            let (constraint, show) = constraint::read(&item, &world, &mut stated)?;
+            constraints.push(constraint);
+            shown.push(show);
         }
         let target =
             Target::new(&world.measures(), constraints).map_err(|e| source.nowhere(e.to_string()))?;
-        let settings = match root.get("solve") {
-            Some(entry) => Settings::read(&entry.table()?, &world.measures(), &target)?,
-            None => Settings::default(),
+        let (keys, nothing) = (SOLVE.iter().collect(), DeTable::new());
+        let solve = match root.get("solve") {
+            Some(entry) => entry.table(keys)?,
+            None => Table::read(source, &nothing, 0..0, keys)?,
         };
-        root.finish()?;
-        Ok(Self { name: name.into(), world, discounting, target, shown, settings })
+        let settings = Settings::read(&solve, &world)?;
+        Ok(Self { name: name.into(), world, discounting, target, shown, stated, settings })
     }
 }

@@ -1,11 +1,19 @@
 //! The `[solve]` table.
 
-use appropo::constraint::Target;
 use appropo::measurement::Measures;
 use appropo::oracle::Planner;
+use appropo::set::ConvexSet;
 use appropo::solver::Goal;
+use appropo::theory;
 
-use super::document::{Entry, Result, Table, suggestion};
+use super::document::{Entry, Table};
+use super::scene::Scene;
+use super::source::{Result, suggestion};
+
+/// δ of Lemma 3.5: how much farther the set may be than its cone, at the default κ.
+const DELTA: f64 = 0.5;
+/// κ of the paper's experiments, for worlds whose measurements have no known bound.
+const PAPER_KAPPA: f64 = 20.0;
 
 /// How to solve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -61,34 +69,13 @@ pub struct Settings {
     /// `None`: from Theorem 3.3.
     pub eta: Option<f64>,
     pub decreasing: bool,
-    /// For a player whose oracle learns: measurements, in the target's units, that its first λ leads away from.
+    /// For a player whose oracle learns: measurements of the world that its first λ leads away from.
     pub anchor: Option<Vec<f64>>,
     /// By how many standard errors the corrective player keeps away from the set's edge.
     pub caution: f64,
     /// The most steps to learn from.
     pub samples: u64,
     pub seed: u64,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            method: Method::Appropo,
-            oracle: None,
-            player: PlayerKind::FullyCorrective,
-            planner: Planner::PolicyIteration,
-            goal: Goal::Distance,
-            tolerance: 1e-6,
-            rounds: None,
-            kappa: None,
-            eta: None,
-            decreasing: false,
-            anchor: None,
-            caution: 1.75,
-            samples: 100_000,
-            seed: 0,
-        }
-    }
 }
 
 pub const ORACLES: [(&str, OracleKind); 5] = [
@@ -106,58 +93,91 @@ pub const PLAYERS: [(&str, PlayerKind); 4] = [
     ("blackwell", PlayerKind::Blackwell),
 ];
 
+pub const METHODS: [(&str, Method); 2] = [("appropo", Method::Appropo), ("occupancy", Method::Occupancy)];
+
+pub const PLANNERS: [(&str, Planner); 2] =
+    [("policy-iteration", Planner::PolicyIteration), ("value-iteration", Planner::ValueIteration)];
+
+pub const GOALS: [(&str, Goal); 2] = [("distance", Goal::Distance), ("feasibility", Goal::Feasibility)];
+
+/// Whether step sizes decrease.
+pub const STEPS: [(&str, bool); 2] = [("constant", false), ("decreasing", true)];
+
 impl Settings {
-    pub fn read(table: &Table, measures: &Measures, target: &Target) -> Result<Self> {
-        let mut settings = Self::default();
-        let positive =
-            |key| table.get(key).map(|e| e.number_where(|n| n > 0.0, "a number above 0")).transpose();
-        if let Some(entry) = table.get("method") {
-            settings.method =
-                entry.word(&[("appropo", Method::Appropo), ("occupancy", Method::Occupancy)])?;
+    pub fn read(table: &Table, world: &Scene) -> Result<Self> {
+        let number = |key| table.get(key).map(|entry| entry.number()).transpose();
+        let settings = Self {
+            method: table.word("method", &METHODS)?,
+            oracle: table.get("oracle").map(|_| table.word("oracle", &ORACLES)).transpose()?,
+            player: table.word("player", &PLAYERS)?,
+            planner: table.word("planner", &PLANNERS)?,
+            goal: table.word("goal", &GOALS)?,
+            tolerance: table.number("tolerance")?,
+            rounds: table.get("rounds").map(|_| table.count("rounds")).transpose()?.map(|n| n as usize),
+            kappa: number("kappa")?,
+            eta: number("eta")?,
+            decreasing: table.word("steps", &STEPS)?,
+            anchor: table.get("anchor").map(|entry| anchor(&entry, &world.measures())).transpose()?,
+            caution: table.number("caution")?,
+            samples: table.count("samples")?,
+            seed: table.count("seed")?,
+        };
+        if let (Some(oracle), Some(entry)) = (settings.oracle, table.get("oracle")) {
+            if settings.method == Method::Occupancy {
+                return Err(entry.mistake("the occupancy method asks no oracle; leave this key out"));
+            }
+            if world.model().is_none() && !matches!(oracle, OracleKind::A2c | OracleKind::Ppo) {
+                let mistake = "this world has no states to count; write \"ppo\" or \"a2c\"";
+                return Err(entry.mistake(mistake));
+            }
         }
-        if let Some(entry) = table.get("oracle") {
-            settings.oracle = Some(entry.word(&ORACLES)?);
+        if let (Method::Occupancy, None, Some(entry)) = (settings.method, world.model(), table.get("method"))
+        {
+            return Err(entry.mistake("this world has no model to state a programme of; write \"appropo\""));
         }
-        if let Some(entry) = table.get("player") {
-            settings.player = entry.word(&PLAYERS)?;
-        }
-        if let Some(entry) = table.get("planner") {
-            let planners = [
-                ("policy-iteration", Planner::PolicyIteration),
-                ("value-iteration", Planner::ValueIteration),
-            ];
-            settings.planner = entry.word(&planners)?;
-        }
-        if let Some(entry) = table.get("goal") {
-            settings.goal =
-                entry.word(&[("distance", Goal::Distance), ("feasibility", Goal::Feasibility)])?;
-        }
-        if let Some(entry) = table.get("steps") {
-            settings.decreasing = entry.word(&[("constant", false), ("decreasing", true)])?;
-        }
-        if let Some(tolerance) = positive("tolerance")? {
-            settings.tolerance = tolerance;
-        }
-        if let Some(entry) = table.get("caution") {
-            settings.caution = entry.number_where(|n| n >= 0.0, "a number from 0")?;
-        }
-        settings.anchor = table.get("anchor").map(|e| anchor(&e, measures, target)).transpose()?;
-        settings.kappa = positive("kappa")?;
-        settings.eta = positive("eta")?;
-        settings.rounds = table.get("rounds").map(|e| e.count(1)).transpose()?.map(|n| n as usize);
-        if let Some(entry) = table.get("samples") {
-            settings.samples = entry.count(1)?;
-        }
-        settings.seed = table.get("seed").map_or(Ok(0), |e| e.count(0))?;
-        table.finish()?;
         Ok(settings)
+    }
+
+    /// The oracle in force: planning where the model is known, else PPO.
+    pub fn oracle_for(&self, world: &Scene) -> OracleKind {
+        let default = if world.model().is_some() { OracleKind::Exact } else { OracleKind::Ppo };
+        self.oracle.unwrap_or(default)
+    }
+
+    /// The rounds in force: the corrective player needs few.
+    pub fn most_rounds(&self) -> usize {
+        self.rounds.unwrap_or(if self.player == PlayerKind::FullyCorrective { 1000 } else { 20_000 })
+    }
+
+    /// The momentum of the player, where it descends gradients.
+    pub fn momentum(&self) -> Option<f64> {
+        match self.player {
+            PlayerKind::Ogd => Some(0.0),
+            PlayerKind::Momentum => Some(0.9),
+            _ => None,
+        }
+    }
+
+    /// κ and η in force. `radius` bounds the measurements of all policies, where that is known.
+    pub fn gains(&self, set: &dyn ConvexSet, radius: Option<f64>, rounds: usize) -> (f64, f64) {
+        let kappa = self.kappa.unwrap_or_else(|| match set.radius().filter(|r| *r > 0.0).or(radius) {
+            Some(radius) => theory::kappa(radius, DELTA).max(1e-6),
+            None => PAPER_KAPPA,
+        });
+        // Momentum multiplies a constant gain by 1/(1 − 0.9).
+        let gradient_bound = radius.unwrap_or(kappa).hypot(kappa) / (1.0 - self.momentum().unwrap_or(0.0));
+        let eta = self.eta.unwrap_or_else(|| match self.decreasing {
+            false => theory::step_size(gradient_bound, rounds),
+            true => 1.0 / gradient_bound,
+        });
+        (kappa, eta)
     }
 }
 
 /// Measurements by name; those not named are 0.
-fn anchor(entry: &Entry, measures: &Measures, target: &Target) -> Result<Vec<f64>> {
+fn anchor(entry: &Entry, measures: &Measures) -> Result<Vec<f64>> {
     let mut z = vec![0.0; measures.dim()];
-    for named in entry.table()?.entries() {
+    for named in entry.open_table()?.entries() {
         let Ok(range) = measures.range(&named.key) else {
             let known = measures.iter().map(|(name, _)| name);
             return Err(named.mistake(format!("no such measure; {}", suggestion(&named.key, known))));
@@ -168,5 +188,5 @@ fn anchor(entry: &Entry, measures: &Measures, target: &Target) -> Result<Vec<f64
         }
         z[range].copy_from_slice(&numbers);
     }
-    Ok(target.selection().apply(&z))
+    Ok(z)
 }

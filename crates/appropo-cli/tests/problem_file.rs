@@ -1,0 +1,354 @@
+//! Problem files: what `check --explain` writes out, the schema, and what is said about mistakes.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const BUILT_IN: [&str; 10] = [
+    "mars-rover",
+    "mars-rover-diverse",
+    "mars-rover-infeasible",
+    "mars-rover-undiscounted",
+    "mars-rover-30x30",
+    "deep-sea-treasure",
+    "frozen-lake",
+    "cliff-walking",
+    "bandit",
+    "cart-pole",
+];
+
+fn appropo(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_appropo")).args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn printed(arguments: &[&str]) -> String {
+    let output = appropo(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn written(test: &str, name: &str, text: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{name}.toml"));
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+const TWO: &str = "measure = [\"failure\", \"reward\"]";
+
+/// Every environment, set and setting in some problem that can be solved in no time.
+fn rich() -> Vec<(String, String)> {
+    let rover = "discount = 0.99\n[environment]\nname = \"mars-rover\"\n";
+    let share = "measure = \"visits\"\nshare = true";
+    let sets = [
+        (TWO, "box = { lower = [0, -0.2], upper = [0.2, 0] }"),
+        (TWO, "ball = { center = [0.1, -0.13], radius = 0.05 }\nscale = 0.5\nname = \"say \\\"here\\\"\""),
+        (TWO, "l1_ball = { center = [0.1, -0.13], radius = 0.05 }"),
+        (TWO, "linf_ball = { center = [0.1, -0.13], radius = 0.05 }"),
+        (TWO, "ellipsoid = { center = [0.1, -0.13], matrix = [[400, 10], [10, 900]] }"),
+        (TWO, "halfspace = { normal = [1, -10], offset = 1.6 }"),
+        (TWO, "slab = { normal = [1, 0], lower = 0.1, upper = 0.2 }"),
+        (TWO, "affine = { rows = [[1, 0]], offsets = [0.15] }"),
+        (TWO, "polytope = { rows = [[1, 0], [0, -1]], offsets = [0.2, 0.17] }"),
+        (TWO, "second_order_cone = {}\nshift = [0.3, -0.6]"),
+        (TWO, "between = [-0.2, 0.3]"),
+        (TWO, "at_most = [0.2, 0]"),
+        (TWO, "at_least = -1_000.5"),
+        (TWO, "intersection = [{ between = [-0.2, 0.2] }, { intersection = [{ second_order_cone = {} }] }]"),
+        ("measure = \"failure\"", "equals = 0.15"),
+        ("measure = \"reward\"", "semidefinite = true\nshift = [-0.15]"),
+        (share, "simplex = {}"),
+        (share, "entropy = { at_least = 3.0 }"),
+        (share, "kl = { reference = \"uniform\", radius = 1.0 }"),
+        (share, "reverse_kl = { reference = \"uniform\", radius = 1.6 }"),
+        (share, "ball = { center = \"uniform-upper-triangle\", radius = 0x1 }"),
+    ];
+    let constraint = |(measure, set): (&str, &str)| format!("[[constraint]]\n{measure}\n{set}\n");
+    let safety = constraint(("measure = \"failure\"", "at_most = 0.2"));
+    let mut problems: Vec<String> = sets.iter().map(|set| format!("{rover}{}", constraint(*set))).collect();
+    let settings = [
+        "method = \"occupancy\"\nplayer = \"ogd\"\nkappa = 2\nsamples = 7\ncaution = 0",
+        "player = \"ogd\"\nrounds = 50",
+        "player = \"ogd\"\nrounds = 50\nsteps = \"decreasing\"\nkappa = 3.5",
+        "player = \"momentum\"\nrounds = 50\neta = 0.03",
+        "player = \"blackwell\"\nrounds = 50\nplanner = \"value-iteration\"\ngoal = \"feasibility\"",
+        "tolerance = 0.01\nseed = 18446744073709551615\nanchor = { failure = 0.5 }",
+        "oracle = \"model\"\nsamples = 500",
+        "oracle = \"q-learning\"\nsamples = 500\nplayer = \"ogd\"",
+        "oracle = \"a2c\"\nsamples = 500\ncaution = 2\nanchor = {}",
+        "oracle = \"ppo\"\nsamples = 500\nanchor = { failure = 0.8, reward = -1.17 }",
+    ];
+    problems
+        .extend(settings.iter().map(|settings| format!("{rover}horizon = 60\n{safety}[solve]\n{settings}")));
+    let worlds = [
+        ("mars-rover\"\nslip = 1\nmap = \"\"\"\n  SFF\n  FHG\"\"\"", "failure"),
+        ("mars-rover\"\nmap = { rows = 4, columns = 5, rocks = 0.2 }", "failure"),
+        ("mars-rover\"\nmap = { rows = 4, columns = 5, rocks = 0.2, seed = 3 }", "failure"),
+        ("deep-sea-treasure\"\nmap = \"convex\"", "treasure"),
+        ("frozen-lake\"\nmap = \"8x8\"\nslippery = false", "failure"),
+        ("cliff-walking\"\nslippery = true", "failure"),
+        ("bandit\"\narms = 3\nhorizon = 5", "arms"),
+        ("garnet\"\nstates = 5\nactions = 2\nbranching = 2\nmeasures = 1\nseed = 9", "m"),
+    ];
+    problems.extend(worlds.iter().map(|(world, measure)| {
+        format!(
+            "discount = 0.9\n[environment]\nname = \"{world}\n[[constraint]]\nmeasure = \"{measure}\"\nat_most = 0.3\n"
+        )
+    }));
+    problems.push("discount = 0.9\nenvironment = { name = \"point-mass\", horizon = 20 }\n".into());
+    problems.into_iter().enumerate().map(|(i, text)| (format!("rich-{i}"), text)).collect()
+}
+
+/// Every problem of these tests by file or name, with what is explained about it.
+fn problems(test: &str) -> Vec<(String, String)> {
+    let rich = rich().into_iter().map(|(name, text)| written(test, &name, &text));
+    let all = rich.chain(BUILT_IN.iter().map(|name| (*name).to_owned()));
+    let explained = |file: String| (printed(&["check", &file, "--explain"]), file);
+    all.map(explained).map(|(text, file)| (file, text)).collect()
+}
+
+fn solved(file: &str) -> (Option<i32>, Value) {
+    let output = appropo(&["solve", file, "--json"]);
+    let mut report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{file}: {}", String::from_utf8_lossy(&output.stderr)));
+    report["seconds"] = Value::Null;
+    (output.status.code(), report)
+}
+
+#[test]
+fn what_is_explained_is_the_same_problem() {
+    for (file, text) in problems("explained") {
+        let again = written("explained", "again", &text);
+        assert_eq!(printed(&["check", &again, "--explain"]), text, "{file}");
+        if file != "cart-pole" && text.contains("[[constraint]]") {
+            assert_eq!(solved(&again), solved(&file), "{file}");
+        }
+    }
+}
+
+#[test]
+fn explain_writes_every_default() {
+    insta::assert_snapshot!(printed(&["check", "mars-rover-diverse", "--explain"]));
+}
+
+#[test]
+fn explain_writes_every_default_of_what_learns() {
+    insta::assert_snapshot!(printed(&["check", "cart-pole", "--explain"]));
+}
+
+#[test]
+fn explain_writes_the_gains_of_gradient_players() {
+    let text = "discount = 0.99\n[environment]\nname = \"garnet\"\n[[constraint]]\nmeasure = \"visits\"\n\
+                intersection = [{ simplex = {} }, { at_most = 0.5 }]\n[solve]\nplayer = \"ogd\"\nkappa = 2\n";
+    insta::assert_snapshot!(printed(&["check", &written("gains", "gains", text), "--explain"]));
+}
+
+fn as_json(text: &str) -> Value {
+    toml::from_str(text).unwrap()
+}
+
+fn schema() -> (Value, jsonschema::Validator) {
+    let schema: Value = serde_json::from_str(&printed(&["schema"])).unwrap();
+    jsonschema::draft202012::meta::validate(&schema).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    (schema, validator)
+}
+
+/// Whether a seed is beyond what TOML promises, which the parser of this test refuses.
+fn is_beyond_toml(text: &str) -> bool {
+    text.contains("18446744073709551615")
+}
+
+#[test]
+fn what_can_be_read_fits_the_schema() {
+    let (_, validator) = schema();
+    for (file, explained) in problems("schema") {
+        let stated = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(_) => fs::read_to_string(format!("../../problems/{file}.toml")).unwrap(),
+        };
+        for text in [stated, explained].iter().filter(|text| !is_beyond_toml(text)) {
+            let errors: Vec<String> =
+                validator.iter_errors(&as_json(text)).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{file}: {errors:?}\n{text}");
+        }
+    }
+}
+
+/// Every key that is a property somewhere in `value`.
+fn keys_of_schema(value: &Value, keys: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            if let Some(Value::Object(properties)) = object.get("properties") {
+                keys.extend(properties.keys().cloned());
+            }
+            object.values().for_each(|value| keys_of_schema(value, keys));
+        }
+        Value::Array(items) => items.iter().for_each(|value| keys_of_schema(value, keys)),
+        _ => {}
+    }
+}
+
+fn keys_of_problem(value: &Value, keys: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            keys.extend(object.keys().cloned());
+            object.values().for_each(|value| keys_of_problem(value, keys));
+        }
+        Value::Array(items) => items.iter().for_each(|value| keys_of_problem(value, keys)),
+        _ => {}
+    }
+}
+
+#[test]
+fn what_is_in_the_schema_can_be_read() {
+    let (mut promised, mut read) = (BTreeSet::new(), BTreeSet::new());
+    keys_of_schema(&schema().0, &mut promised);
+    for (_, text) in rich().into_iter().chain(problems("keys")).filter(|(_, text)| !is_beyond_toml(text)) {
+        keys_of_problem(&as_json(&text), &mut read);
+    }
+    let unread: Vec<&String> = promised.difference(&read).collect();
+    assert!(unread.is_empty(), "{unread:?}");
+}
+
+/// What stands in `MISTAKES` and can be told without knowing the world is refused by the schema too.
+#[test]
+fn the_schema_refuses_mistakes() {
+    let (_, validator) = schema();
+    for (name, text) in MISTAKES {
+        let needs_the_world = name.starts_with("the world: ");
+        if let Ok(value) = toml::from_str::<Value>(&problem(text)) {
+            assert_eq!(validator.is_valid(&value), needs_the_world, "{name}");
+        }
+    }
+}
+
+const SAFETY: &str = "[[constraint]]\nmeasure = \"failure\"\nat_most = 0.2\n";
+
+/// A text that begins with a key of the constraint, or a problem of its own.
+fn problem(text: &str) -> String {
+    if text.contains("discount") {
+        return text.to_owned();
+    }
+    let world = "discount = 0.99\n\n[environment]\nname = \"mars-rover\"\n";
+    match text
+        .strip_prefix("environment: ")
+        .map(|text| (text, "environment"))
+        .or_else(|| text.strip_prefix("solve: ").map(|text| (text, "solve")))
+    {
+        Some((text, "environment")) => format!("{world}{text}\n{SAFETY}"),
+        Some((text, _)) => format!("{world}{SAFETY}[solve]\n{text}\n"),
+        None => format!("{world}\n[[constraint]]\n{text}\n"),
+    }
+}
+
+/// Mistakes by name. "The world" marks those that depend on it or on more than one value.
+const MISTAKES: [(&str, &str); 50] = [
+    ("a decimal comma", "discount = 0,99"),
+    ("no digit before the point", "discount = .99"),
+    ("a key that stands twice", "discount = 0.9\ndiscount = 0.8"),
+    ("a word without quotation marks", "environment: map = concave"),
+    ("a misspelt name", "discount = 0.9\n[environment]\nnam = \"mars-rover\"\n"),
+    ("double brackets", "discount = 0.9\n[[environment]]\nname = \"mars-rover\"\n"),
+    ("a negative radius", "measure = \"visits\"\nball = { center = \"uniform\", radius = -0.1 }"),
+    ("a discount above 1", "discount = 1.5\n[environment]\nname = \"mars-rover\""),
+    ("an infinite bound", "measure = \"failure\"\nat_most = inf"),
+    ("a bound as text", "measure = \"failure\"\nat_most = \"0.2\""),
+    ("an empty array of measures", "measure = []\nat_most = 0.2"),
+    ("an empty bound", "measure = \"failure\"\nat_most = []"),
+    (
+        "the world: a center of another size",
+        "measure = \"visits\"\nball = { center = [0.5, 0.5], radius = 0.1 }",
+    ),
+    ("a center that is not known", "measure = \"visits\"\nball = { center = \"uniforn\", radius = 0.1 }"),
+    (
+        "the world: a triangle without cells",
+        "measure = \"failure\"\nball = { center = \"uniform-upper-triangle\", radius = 0.1 }",
+    ),
+    ("the world: a measure that is not there", "measure = [\"failure\", \"rewards\"]\nat_most = 0.2"),
+    ("the world: lower above upper", "measure = \"failure\"\nbetween = [0.3, 0.1]"),
+    ("the world: a box upside down", "measure = \"failure\"\nbox = { lower = [0.3], upper = [0.1] }"),
+    ("the world: a slab upside down", "measure = \"failure\"\nslab = { normal = [1], lower = 1, upper = 0 }"),
+    ("three bounds", "measure = \"failure\"\nbetween = [0.3, 0.4, 0.5]"),
+    ("the world: a normal of 0", "measure = \"failure\"\nhalfspace = { normal = [0], offset = 0.1 }"),
+    (
+        "the world: a row of another size",
+        "measure = \"failure\"\npolytope = { rows = [[1], [1, 2]], offsets = [1, 2] }",
+    ),
+    ("the world: offsets without rows", "measure = \"failure\"\naffine = { rows = [[1]], offsets = [1, 2] }"),
+    (
+        "the world: a matrix that is not positive",
+        "measure = \"failure\"\nellipsoid = { center = [0], matrix = [[-1]] }",
+    ),
+    (
+        "the world: a reference that sums to 2",
+        "measure = [\"failure\", \"reward\"]\nkl = { reference = [1, 1], radius = 0.1 }",
+    ),
+    ("the world: entropy above the most", "measure = \"visits\"\nshare = true\nentropy = { at_least = 5 }"),
+    ("the world: a shift of another size", "measure = \"failure\"\nat_most = 0.2\nshift = [1, 2]"),
+    ("a scale of 0", "measure = \"failure\"\nat_most = 0.2\nscale = 0"),
+    ("the world: a matrix that is not square", "measure = [\"failure\", \"reward\"]\nsemidefinite = true"),
+    ("not semidefinite", "measure = \"failure\"\nsemidefinite = false"),
+    ("no set", "measure = \"failure\""),
+    ("two sets", "measure = \"failure\"\nat_most = 0.2\nat_least = 0.1"),
+    ("a part without a set", "measure = \"failure\"\nintersection = [{ at_most = 0.2 }, {}]"),
+    ("a misspelt key of a set", "measure = \"visits\"\nball = { centre = \"uniform\", radius = 0.1 }"),
+    ("a set without its radius", "measure = \"visits\"\nball = { center = \"uniform\" }"),
+    ("a control character in a name", "name = \"\\u001b[31mred\"\nmeasure = \"failure\"\nat_most = 0.2"),
+    (
+        "single brackets",
+        "discount = 0.9\n[environment]\nname = \"mars-rover\"\n\n[constraint]\nmeasure = \"failure\"\nat_most = 0.2\n",
+    ),
+    ("too many arms", "discount = 0.9\n[environment]\nname = \"bandit\"\narms = 1000000000000"),
+    (
+        "the world: too large a garnet",
+        "discount = 0.9\n[environment]\nname = \"garnet\"\nactions = 2\nstates = 90000000",
+    ),
+    ("an integer beyond all bounds", "environment: horizon = 99999999999999999999999"),
+    ("the world: a horizon beyond memory", "environment: horizon = 900000000"),
+    ("a fraction of a step", "environment: horizon = 1.5"),
+    ("a slip in hexadecimals", "environment: slip = 0xff"),
+    ("a key of another world", "environment: arms = 3"),
+    ("a map that is not known", "environment: map = \"9x9\""),
+    (
+        "the world: exact without a model",
+        "discount = 0.9\n[environment]\nname = \"cart-pole\"\nhorizon = 9\n[solve]\noracle = \"exact\"",
+    ),
+    (
+        "the world: a model of a continuous world",
+        "discount = 0.9\n[environment]\nname = \"point-mass\"\nhorizon = 9\n[solve]\noracle = \"model\"",
+    ),
+    ("the world: an oracle for occupancies", "solve: method = \"occupancy\"\noracle = \"ppo\""),
+    ("the world: an anchor of another measure", "solve: anchor = { failures = 1 }"),
+    ("no tolerance", "solve: tolerance = 0"),
+];
+
+#[test]
+fn mistakes_are_shown_where_they_stand() {
+    let mut shown = String::new();
+    for (name, text) in MISTAKES {
+        let file = written("mistakes", "problem", &problem(text));
+        let output = appropo(&["check", &file]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(output.stdout.is_empty(), "{name}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains('^') && !message.contains('\u{1b}'), "{name}: {message}");
+        shown += &format!("--- {name}\n{}", message.replace(&file, "problem.toml"));
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn options_that_would_be_ignored_are_refused() {
+    for option in [["--oracle", "ppo"], ["--player", "ogd"]] {
+        let arguments = [&["solve", "mars-rover", "--method", "occupancy"], &option[..]].concat();
+        assert_eq!(appropo(&arguments).status.code(), Some(2));
+    }
+}
