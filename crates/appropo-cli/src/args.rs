@@ -7,7 +7,7 @@ use crate::problem::{Method, OracleKind, PlayerKind, Settings};
 
 /// Reinforcement learning under convex constraints, with evidence.
 ///
-/// Exit status: 0 feasible, 3 infeasible, 4 undecided, 2 bad input, 1 anything else.
+/// Exit status: 0 feasible, 3 infeasible, 4 undecided, 2 bad input, 5 not verified, 130 stopped, 1 anything else.
 #[derive(Parser)]
 #[command(name = "appropo", version)]
 pub struct Arguments {
@@ -19,6 +19,70 @@ pub struct Arguments {
 pub enum Command {
     /// Find a mixed policy that satisfies all constraints, or prove that there is none
     Solve(Solve),
+    /// Go on with a run from its last checkpoint
+    Resume {
+        /// The folder of the run
+        folder: String,
+        /// Seconds between checkpoints
+        #[arg(long, default_value_t = EVERY, value_parser = seconds)]
+        checkpoint_every: f64,
+        /// Print one JSON object and nothing else
+        #[arg(long)]
+        json: bool,
+        /// Show no progress
+        #[arg(long)]
+        quiet: bool,
+    },
+    /// Compute the claim of a run again from its files; exit status 5 where it does not hold
+    Verify {
+        /// The folder of the run
+        folder: String,
+        /// The seed of fresh episodes; another than the run's by default
+        #[arg(long)]
+        seed: Option<u64>,
+    },
+    /// Play the mixture of a run afresh and say what it measures
+    Evaluate {
+        /// The folder of the run
+        folder: String,
+        /// How many episodes to play
+        #[arg(long, default_value_t = 1000, value_parser = two_or_more)]
+        episodes: usize,
+        /// The seed of the episodes
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Print one JSON object and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show an episode of the mixture of a run
+    Play {
+        /// The folder of the run
+        folder: String,
+        /// The seed of the episode
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Milliseconds between two steps on a terminal
+        #[arg(long, default_value_t = 150, value_parser = clap::value_parser!(u64).range(..=10_000))]
+        delay: u64,
+    },
+    /// Write the networks of a run as ONNX files, and the mixture's weights as JSON beside them
+    Export {
+        /// The folder of the run
+        folder: String,
+        /// The file to write; several networks are numbered
+        #[arg(long)]
+        onnx: String,
+    },
+    /// Write the report of a run as an HTML page, or one that compares several runs
+    Report {
+        /// The folders of the runs
+        #[arg(required = true)]
+        folders: Vec<String>,
+        /// The file to write; report.html in the run's folder, or comparison.html
+        #[arg(long)]
+        out: Option<String>,
+    },
     /// Find the largest value of one measure subject to the constraints
     Maximize(Optimize),
     /// Find the smallest value of one measure subject to the constraints
@@ -43,9 +107,21 @@ pub enum Command {
 pub struct Solve {
     /// A problem file, or the name of a built-in problem
     pub problem: String,
+    /// Write the run into this folder: log, checkpoints, policies, evidence and report
+    #[arg(long)]
+    pub run: Option<String>,
+    /// Seconds between checkpoints of a run
+    #[arg(long, default_value_t = EVERY, value_parser = seconds)]
+    pub checkpoint_every: f64,
+    /// Show no progress
+    #[arg(long)]
+    pub quiet: bool,
     #[command(flatten)]
     pub settings: Overrides,
 }
+
+/// Seconds between checkpoints.
+const EVERY: f64 = 10.0;
 
 #[derive(Args)]
 pub struct Reproduce {
@@ -143,6 +219,20 @@ impl Overrides {
             seed: self.seed.unwrap_or(settings.seed),
             ..settings.clone()
         }
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..=1e6).contains(&number) => Ok(number),
+        _ => Err("expected a number of seconds, 0 or more".into()),
+    }
+}
+
+fn two_or_more(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 2..=100_000_000) => Ok(count),
+        _ => Err("expected a whole number between 2 and 100,000,000".into()),
     }
 }
 

@@ -4,13 +4,14 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use appropo::certificate::{Certificate, Verdict};
+use appropo::confidence::{Evaluation, Finding};
 use appropo::policy::{Mixed, TabularPolicy};
 use appropo::rl::Occupancy;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::commands::known;
 use crate::problem::{Method, Problem, Settings};
+use crate::search::known;
 use crate::{Failure, Output, picture};
 
 /// One JSON object, in the order other programs rely on.
@@ -27,7 +28,8 @@ pub struct Report {
     policies: usize,
     samples: u64,
     evaluation_samples: u64,
-    seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<f64>,
     seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objective: Option<Objective>,
@@ -58,6 +60,7 @@ struct Row {
 }
 
 /// A mixed policy and what is known of it.
+#[derive(Clone)]
 pub struct Found {
     pub certificate: Certificate,
     /// The full measurement vector.
@@ -66,8 +69,8 @@ pub struct Found {
     pub policies: usize,
     pub samples: u64,
     pub evaluation_samples: u64,
-    /// What fresh episodes say, where the policy was learnt.
-    pub evidence: String,
+    /// Fresh episodes, where the policy was learnt.
+    pub evaluation: Option<Evaluation>,
 }
 
 impl Found {
@@ -88,9 +91,19 @@ impl Found {
             policies,
             samples: 0,
             evaluation_samples: 0,
-            evidence: String::new(),
+            evaluation: None,
         })
     }
+}
+
+/// What fresh episodes say.
+fn evidence(evaluation: &Evaluation) -> String {
+    let says = match evaluation.finding {
+        Finding::Inside => "the whole confidence region satisfies every constraint",
+        Finding::Outside => "the confidence region violates a constraint",
+        Finding::Open => "the confidence region lies across the edge of a constraint",
+    };
+    format!("{} fresh episodes at level {}: {says}", evaluation.episodes, evaluation.confidence)
 }
 
 /// What was optimised.
@@ -104,8 +117,8 @@ pub struct Objective {
 }
 
 impl Report {
-    pub fn new(problem: &Problem, settings: &Settings, found: Found, elapsed: Duration) -> Self {
-        let Found { certificate, z, oracle_calls, policies, samples, evaluation_samples, evidence } = found;
+    pub fn new(problem: &Problem, settings: &Settings, found: Found, elapsed: Option<Duration>) -> Self {
+        let Found { certificate, z, oracle_calls, policies, samples, evaluation_samples, evaluation } = found;
         let measures = problem.world.measures();
         let distances = problem.target.distances(&z);
         let constraints = problem.target.constraints().iter().zip(distances).map(|(constraint, distance)| {
@@ -126,11 +139,11 @@ impl Report {
             policies,
             samples,
             evaluation_samples,
-            seconds: elapsed.as_secs_f64(),
+            seconds: elapsed.map(|elapsed| elapsed.as_secs_f64()),
             seed: settings.seed,
             objective: None,
             is_open: false,
-            evidence,
+            evidence: evaluation.map_or(String::new(), |evaluation| evidence(&evaluation)),
             z,
             effort: match settings.method {
                 Method::Appropo => count(oracle_calls, "oracle call", "oracle calls"),
@@ -176,14 +189,14 @@ impl Report {
             0 => String::new(),
             samples => format!(", {samples} samples"),
         };
+        let seconds = self.seconds.map_or(String::new(), |seconds| format!(", {seconds:.3} s"));
         let _ = writeln!(
             text,
-            "\ndistance {}, lower bound {}; {}, {}{samples}, {:.3} s",
+            "\ndistance {}, lower bound {}; {}, {}{samples}{seconds}",
             number(self.distance),
             number(self.lower_bound),
             self.effort,
             count(self.policies, "policy", "policies"),
-            self.seconds,
         );
         if !self.evidence.is_empty() {
             let _ = writeln!(text, "{}", self.evidence);
@@ -191,7 +204,8 @@ impl Report {
         text
     }
 
-    fn sentence(&self) -> String {
+    /// The verdict in words.
+    pub fn sentence(&self) -> String {
         match self.verdict {
             Verdict::Feasible => "feasible: the mixed policy satisfies every constraint".into(),
             Verdict::Infeasible => {
@@ -212,7 +226,13 @@ impl Report {
     }
 
     fn table(&self, problem: &Problem) -> String {
-        let mut rows = vec![["constraint", "measure", "value", "required", "slack", ""].map(String::from)];
+        let head = ["constraint", "measure", "value", "required", "slack", ""].map(String::from);
+        align(&[vec![head], self.rows(problem)].concat())
+    }
+
+    /// Each constraint's name, measure, value, requirement, slack and whether it holds.
+    pub fn rows(&self, problem: &Problem) -> Vec<[String; 6]> {
+        let mut rows = Vec::new();
         let measures = problem.world.measures();
         let steps = measures.range("steps").map(|r| self.z[r.start]).unwrap_or(1.0);
         for ((constraint, shown), row) in
@@ -242,7 +262,7 @@ impl Report {
                 if row.holds { "holds" } else { "violated" }.into(),
             ]);
         }
-        align(&rows)
+        rows
     }
 }
 
@@ -264,7 +284,7 @@ fn count(n: usize, one: &str, many: &str) -> String {
 }
 
 /// A number with as many digits as a reader wants; what is only rounding is 0.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     if value.abs() < 1e-12 {
         "0".into()
     } else if value.abs() < 1e-4 || value.abs() >= 1e6 {

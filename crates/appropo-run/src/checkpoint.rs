@@ -1,8 +1,8 @@
-use appropo::state::{Loader, Saver};
+use appropo::state::{Loader, Saver, misfit};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result, damaged};
-use crate::{Directory, FORMAT};
+use crate::{Directory, FORMAT, LogDigest};
 
 const NAME: &str = "checkpoint";
 const MAGIC: &[u8] = b"appropo checkpoint\n";
@@ -12,8 +12,8 @@ const MAGIC: &[u8] = b"appropo checkpoint\n";
 pub struct Checkpoint {
     /// Rounds played.
     pub rounds: usize,
-    /// Bytes of the log that belong to them, and their SHA-256.
-    pub log: (u64, Vec<u8>),
+    /// The log of these rounds.
+    pub log: LogDigest,
     /// The state of the solver.
     pub state: Vec<u8>,
 }
@@ -36,8 +36,8 @@ impl Checkpoint {
     fn to_bytes(&self) -> Vec<u8> {
         let mut saver = Saver::default();
         saver.put(&self.rounds);
-        saver.put(&self.log.0);
-        saver.put_bytes(&self.log.1);
+        saver.put(&self.log.bytes);
+        saver.put_bytes(self.log.sha256.as_bytes());
         saver.put_bytes(&self.state);
         let content = saver.into_bytes();
         let mut bytes = MAGIC.to_vec();
@@ -68,11 +68,10 @@ impl Checkpoint {
     /// Reads the content behind the checksum.
     pub fn parse(content: &[u8]) -> appropo::error::Result<Self> {
         let mut loader = Loader::new(content);
-        let checkpoint = Self {
-            rounds: loader.get()?,
-            log: (loader.get()?, loader.get_bytes()?),
-            state: loader.get_bytes()?,
-        };
+        let rounds = loader.get()?;
+        let (bytes, sha256) = (loader.get()?, loader.get_bytes()?);
+        let sha256 = String::from_utf8(sha256).map_err(|_| misfit("a checksum is not text"))?;
+        let checkpoint = Self { rounds, log: LogDigest { bytes, sha256 }, state: loader.get_bytes()? };
         loader.finish()?;
         Ok(checkpoint)
     }

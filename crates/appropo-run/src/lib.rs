@@ -17,7 +17,7 @@ pub mod tensorboard;
 pub use checkpoint::Checkpoint;
 pub use directory::Directory;
 pub use error::{Error, Result};
-pub use log::{Log, RoundLine};
+pub use log::{Log, LogDigest, RoundLine};
 pub use onnx::onnx;
 
 /// The version of the format of a run's files.

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::Directory;
+use crate::{Directory, sealed};
 use crate::error::{Result, damaged, io};
 
 /// The file with one line a round.
@@ -29,6 +29,15 @@ pub struct RoundLine {
     pub z_bar: Vec<f64>,
 }
 
+/// How long a log is, and its SHA-256 in hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LogDigest {
+    /// Bytes.
+    pub bytes: u64,
+    /// The SHA-256 of these bytes.
+    pub sha256: String,
+}
+
 /// The log of a run. Lines are held back until they are wanted on disk, with the checkpoint they belong to.
 #[derive(Debug)]
 pub struct Log {
@@ -42,17 +51,18 @@ impl Log {
     /// An empty log.
     pub fn create(directory: &Directory) -> Result<Self> {
         directory.write(NAME, b"")?;
-        Self::open(directory, 0, &Sha256::digest(b""))
+        Self::open(directory, &LogDigest { bytes: 0, sha256: sealed::digest(b"") })
     }
 
     /// The log as it was when it had this length. Later lines, which no checkpoint knows of, are dropped.
-    pub fn open(directory: &Directory, length: u64, digest: &[u8]) -> Result<Self> {
+    pub fn open(directory: &Directory, digest: &LogDigest) -> Result<Self> {
+        let length = digest.bytes;
         let path = directory.file(NAME);
         let mut file = OpenOptions::new().read(true).write(true).open(&path).map_err(io(&path, "opened"))?;
         let mut known = Vec::new();
         Read::by_ref(&mut file).take(length).read_to_end(&mut known).map_err(io(&path, "read"))?;
         let sum = Sha256::new_with_prefix(&known);
-        if known.len() as u64 != length || sum.clone().finalize()[..] != *digest {
+        if known.len() as u64 != length || sealed::hexadecimal(&sum.clone().finalize()) != digest.sha256 {
             return Err(damaged(&path, "it is not what the checkpoint says of it"));
         }
         file.set_len(length).map_err(io(&path, "written"))?;
@@ -67,21 +77,25 @@ impl Log {
         }
     }
 
-    /// Puts all lines on disk. Returns the length of the log and its SHA-256.
-    pub fn flush(&mut self, directory: &Directory) -> Result<(u64, Vec<u8>)> {
+    /// Puts all lines on disk.
+    pub fn flush(&mut self, directory: &Directory) -> Result<LogDigest> {
         let path = directory.file(NAME);
         let result = self.file.write_all(&self.waiting).and_then(|()| self.file.sync_data());
         result.map_err(io(&path, "written"))?;
         self.length += self.waiting.len() as u64;
         self.digest.update(&self.waiting);
         self.waiting.clear();
-        Ok((self.length, self.digest.clone().finalize().to_vec()))
+        let sha256 = sealed::hexadecimal(&self.digest.clone().finalize());
+        Ok(LogDigest { bytes: self.length, sha256 })
     }
 
-    /// All lines of a run's log.
-    pub fn read(directory: &Directory) -> Result<Vec<RoundLine>> {
+    /// All lines of the log of a run that has ended.
+    pub fn read(directory: &Directory, digest: &LogDigest) -> Result<Vec<RoundLine>> {
         let path = directory.file(NAME);
         let bytes = directory.read_bytes(NAME)?;
+        if sealed::digest(&bytes) != digest.sha256 {
+            return Err(damaged(&path, "its checksum does not fit its content"));
+        }
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate();
         lines
             .map(|(i, line)| {

@@ -109,9 +109,13 @@ impl Target {
 
     /// How far the full measurement vector `z` is from each constraint, in the constraint's units.
     pub fn distances(&self, z: &[f64]) -> Vec<f64> {
-        let selected = self.selection.apply(z);
+        self.distances_of_selected(&self.selection.apply(z))
+    }
+
+    /// The same of the entries that the constraints look at.
+    pub fn distances_of_selected(&self, selected: &[f64]) -> Vec<f64> {
         let mut nearest = vec![0.0; selected.len()];
-        self.set.project(&selected, &mut nearest);
+        self.set.project(selected, &mut nearest);
         self.ranges
             .iter()
             .map(|r| crate::vector::distance(&selected[r.clone()], &nearest[r.clone()]))

@@ -1,12 +1,13 @@
 mod check;
-mod learn;
+mod evaluate;
+mod export;
 mod list;
 mod optimize;
+mod play;
+mod report;
 mod schema;
 mod solve;
-
-pub use learn::{Watch, learn};
-pub use solve::known;
+mod verify;
 
 use crate::args::Command;
 use crate::{Failure, Output, reproduce};
@@ -15,6 +16,14 @@ use crate::{Failure, Output, reproduce};
 pub fn run(command: &Command) -> Result<Output, Failure> {
     match command {
         Command::Solve(arguments) => solve::run(arguments),
+        Command::Resume { folder, checkpoint_every, json, quiet } => {
+            solve::resume(folder, *checkpoint_every, *json, *quiet)
+        }
+        Command::Verify { folder, seed } => verify::run(folder, *seed),
+        Command::Evaluate { folder, episodes, seed, json } => evaluate::run(folder, *episodes, *seed, *json),
+        Command::Play { folder, seed, delay } => play::run(folder, *seed, *delay),
+        Command::Export { folder, onnx } => export::run(folder, onnx),
+        Command::Report { folders, out } => report::run(folders, out.as_deref()),
         Command::Maximize(arguments) => optimize::run(arguments, 1.0),
         Command::Minimize(arguments) => optimize::run(arguments, -1.0),
         Command::Reproduce(arguments) => reproduce::run(arguments),

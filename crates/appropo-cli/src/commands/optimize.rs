@@ -4,12 +4,12 @@ use appropo::baseline::{maximize_occupancy, solve_occupancy};
 use appropo::certificate::{Certificate, Verdict};
 use appropo::oracle::{Cache, Exact};
 use appropo::policy::{Mixed, TabularPolicy};
-use appropo::solver::{Maximum, Options, binary_search, maximize, with_free_objective};
+use appropo::solver::{Maximum, binary_search, maximize, with_free_objective};
 
-use super::solve::{known, rounds};
 use crate::args::{Optimize, Search};
 use crate::problem::{Method, OracleKind, Problem, suggestion};
 use crate::report::{Found, Objective, Report};
+use crate::search::{known, options};
 use crate::{Failure, Output};
 
 /// Maximises (`sign` 1) or minimises (−1) one measure subject to the constraints.
@@ -27,13 +27,7 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
     let model = known(&problem)?.select(&problem.target.selection_with(objective, sign));
     let set = problem.target.set();
     let mut oracle = Exact::new(model.clone(), problem.discounting, settings.planner)?;
-    let options = Options {
-        rounds: rounds(&settings),
-        tolerance: settings.tolerance,
-        goal: settings.goal,
-        epsilon: settings.tolerance,
-        samples: settings.samples,
-    };
+    let options = options(&settings);
     let mut maximum = match (settings.method, arguments.search) {
         (Method::Occupancy, _) => by_programme(&problem, &model, settings.tolerance)?,
         (Method::Appropo, Search::Master) => maximize(set, &mut oracle, &options, &mut ())?,
@@ -55,7 +49,7 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
     };
     let Maximum { value, mixture, certificate, oracle_calls, .. } = maximum;
     let found = Found::planned(&problem, certificate, &mixture, oracle_calls)?;
-    let mut report = Report::new(&problem, &settings, found, start.elapsed());
+    let mut report = Report::new(&problem, &settings, found, Some(start.elapsed()));
     report.is_open = value.is_some_and(|v| upper_bound.is_finite() && upper_bound - v > settings.tolerance);
     report.objective = Some(Objective {
         measure: arguments.measure.clone(),

@@ -1,20 +1,21 @@
-use std::sync::Arc;
-use std::time::Instant;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use appropo::baseline::solve_occupancy;
-use appropo::certificate::Certificate;
-use appropo::env::TabularMdp;
-use appropo::error::Result as LibraryResult;
-use appropo::oracle::Exact;
-use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
-use appropo::policy::{Mixed, TabularPolicy};
-use appropo::set::SharedSet;
-use appropo::solver::{Options, appropo};
+use appropo::policy::Policy;
+use appropo::random;
+use appropo::solver::Round;
+use appropo_run::Directory;
 
-use super::learn;
+use super::report;
 use crate::args::Solve;
-use crate::problem::{Method, OracleKind, PlayerKind, Problem, Settings};
-use crate::report::{Found, Report};
+use crate::ended;
+use crate::judge::judge;
+use crate::problem::{Problem, Settings};
+use crate::progress::Progress;
+use crate::record::{self, About, Recorder};
+use crate::report::Report;
+use crate::search::{Watch, search};
 use crate::{Failure, Output};
 
 /// Finds a mixed policy for a problem and shows the evidence.
@@ -26,86 +27,102 @@ pub fn run(arguments: &Solve) -> Result<Output, Failure> {
         let text = format!("{}: no [[constraint]]; add one, or use \"appropo maximize\"", arguments.problem);
         return Err(Failure::Input(text));
     }
+    let progress = Progress::new(&problem, settings.samples, arguments.quiet);
+    if let Some(folder) = &arguments.run {
+        let about = About {
+            version: env!("CARGO_PKG_VERSION").into(),
+            problem: problem.name.clone(),
+            seed: settings.seed,
+            // All that was asked for stands in that file.
+            command: format!("appropo solve {}", record::PROBLEM),
+        };
+        let every = Duration::from_secs_f64(arguments.checkpoint_every);
+        let recorder = Recorder::begin(Path::new(folder), &problem, &settings, &about, every, progress)?;
+        return go_on(&problem, &settings, recorder, None, arguments.settings.json);
+    }
     let start = Instant::now();
-    let oracle = settings.oracle_for(&problem.world);
-    let (found, failure) = match (settings.method, oracle) {
-        (Method::Appropo, OracleKind::Exact) | (Method::Occupancy, _) => (plan(&problem, &settings)?, None),
-        _ => learn::run(&problem, &settings, oracle)?,
-    };
-    let report = Report::new(&problem, &settings, found, start.elapsed());
+    let mut rng = random::generator(settings.seed);
+    let solved = search(&problem, &settings, &mut rng, None, &mut Shown(progress))?;
+    let found = judge(&problem, &settings, &solved, &mut rng)?;
+    let report = Report::new(&problem, &settings, found, Some(start.elapsed()));
     let mut output = report.output(&problem, arguments.settings.json)?;
-    if let Some(error) = failure {
+    if let Some(error) = solved.failure {
         eprintln!("error: {error}; the result is what had been found by then");
         output.status = 1;
     }
     Ok(output)
 }
 
-/// The model of a problem that has one.
-pub fn known(problem: &Problem) -> Result<&Arc<TabularMdp>, Failure> {
-    problem.world.model().ok_or_else(|| {
-        Failure::Input(
-            "this world has no model to plan in; only \"appropo solve\" with --oracle ppo or a2c works here"
-                .into(),
-        )
-    })
+/// Shows progress and does nothing else.
+struct Shown<'a>(Progress<'a>);
+
+impl Watch for Shown<'_> {
+    fn round<P: Policy>(&mut self, round: &Round<P>) -> ControlFlow<()> {
+        self.0.show(round);
+        ControlFlow::Continue(())
+    }
 }
 
-fn plan(problem: &Problem, settings: &Settings) -> Result<Found, Failure> {
-    let model = known(problem)?.select(problem.target.selection());
-    let set = problem.target.set();
-    let mut oracle = Exact::new(model.clone(), problem.discounting, settings.planner)?;
-    let (mixture, certificate, calls): (Mixed<TabularPolicy>, Certificate, usize) = match settings.method {
-        Method::Occupancy => {
-            let programme = solve_occupancy(set, &model, &problem.discounting, settings.tolerance)?;
-            (Mixed::new([(1.0, programme.policy)]), programme.certificate, 0)
-        }
-        Method::Appropo => {
-            let rounds = rounds(settings);
-            let radius = match settings.player {
-                PlayerKind::Ogd | PlayerKind::Momentum => Some(oracle.measurement_radius()?),
-                _ => None,
-            };
-            let mut player = player(set, settings, radius, rounds)?;
-            let options = Options {
-                rounds,
-                tolerance: settings.tolerance,
-                goal: settings.goal,
-                epsilon: settings.tolerance,
-                samples: settings.samples,
-            };
-            let solution = appropo(set, player.as_mut(), &mut oracle, &options, &mut ())?;
-            if let Some(error) = solution.failure {
-                return Err(error.into());
-            }
-            (solution.mixture, solution.certificate, solution.rounds)
-        }
-    };
-    // What is reported is what holds when computed again.
-    let certificate = oracle.recompute(&certificate, set, &mixture)?;
-    Found::planned(problem, certificate, &mixture, calls)
+/// Goes on with a run from its last checkpoint.
+pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Output, Failure> {
+    let directory = Directory::open(Path::new(folder))?;
+    let problem = Problem::load_run(&directory)?;
+    let settings = problem.settings.clone();
+    if directory.has(record::RESULT) {
+        // Killed after its last file was written, or simply done.
+        directory.remove(record::CHECKPOINT)?;
+        return ended::report(&directory, &problem)?.output(&problem, json);
+    }
+    let progress = Progress::new(&problem, settings.samples, quiet);
+    let every = Duration::from_secs_f64(every);
+    let (recorder, checkpoint) = Recorder::resume(directory, &problem, &settings, every, progress)?;
+    if let (Some(checkpoint), false) = (&checkpoint, quiet) {
+        eprintln!("going on after round {}", checkpoint.rounds);
+    }
+    go_on(&problem, &settings, recorder, checkpoint.map(|c| c.state), json)
 }
 
-/// The rounds in force: the corrective player needs few.
-pub fn rounds(settings: &Settings) -> usize {
-    settings.most_rounds()
-}
-
-/// The player of a run. `radius` bounds the measurements of all policies, where that is known.
-pub fn player(
-    set: &SharedSet,
+/// Searches, judges, and writes the end of a run.
+fn go_on(
+    problem: &Problem,
     settings: &Settings,
-    radius: Option<f64>,
-    rounds: usize,
-) -> LibraryResult<Box<dyn Player>> {
-    let momentum = match settings.player {
-        PlayerKind::FullyCorrective => {
-            return Ok(Box::new(FullyCorrective::new(Arc::clone(set)).with_caution(settings.caution)));
-        }
-        PlayerKind::Blackwell => return Ok(Box::new(Blackwell::new(Arc::clone(set)))),
-        _ => settings.momentum().unwrap_or(0.0),
-    };
-    let (kappa, eta) = settings.gains(set.as_ref(), radius, rounds);
-    let steps = if settings.decreasing { Steps::Decreasing(eta) } else { Steps::Constant(eta) };
-    Ok(Box::new(Ogd::new(Arc::clone(set), kappa, steps, momentum)?))
+    mut recorder: Recorder,
+    state: Option<Vec<u8>>,
+    json: bool,
+) -> Result<Output, Failure> {
+    record::catch_interrupts();
+    let start = Instant::now();
+    let (mut rng, written) = (random::generator(settings.seed), recorder.times.writing);
+    let solved = search(problem, settings, &mut rng, state.as_deref(), &mut recorder)?;
+    if let Some(failure) = recorder.failure {
+        return Err(failure);
+    }
+    let answering = solved.answering.as_secs_f64();
+    recorder.times.oracle += answering;
+    recorder.times.player +=
+        (start.elapsed().as_secs_f64() - answering - (recorder.times.writing - written)).max(0.0);
+    let path = recorder.directory.path().display().to_string();
+    if recorder.interrupted {
+        recorder.finish_log()?;
+        let text = format!("stopped; go on with \"appropo resume {path}\"\n");
+        return Ok(Output { text, status: 130 });
+    }
+    let judging = Instant::now();
+    let found = judge(problem, settings, &solved, &mut rng)?;
+    recorder.times.evaluation += judging.elapsed().as_secs_f64();
+    let log = recorder.finish_log()?;
+    let failure = solved.failure.as_ref().map(ToString::to_string);
+    ended::write(&recorder.directory, problem, settings, &solved.mixture, &found, failure.clone(), log)?;
+    recorder.close()?;
+    let page = report::page(&recorder.directory)?;
+    recorder.directory.write(record::REPORT, appropo_run::page::render(&[page]).as_bytes())?;
+    let mut output = ended::report(&recorder.directory, problem)?.output(problem, json)?;
+    if let Some(error) = failure {
+        eprintln!("error: {error}; the result is what had been found by then");
+        output.status = 1;
+    }
+    if !json {
+        output.text += &format!("run: {path}, with {}\n", record::REPORT);
+    }
+    Ok(output)
 }

@@ -19,7 +19,11 @@ use appropo::constraint::Target;
 use appropo::error::Error;
 use appropo::measurement::Discounting;
 use appropo::rl;
+use appropo_run::Directory;
 use toml::de::DeTable;
+
+use crate::Failure;
+use crate::record::{About, PROBLEM, RUN};
 
 pub use constraint::Shown;
 pub use format::{ENVIRONMENTS, Environment, METHODS, ORACLE_WORDS, PLAYER_WORDS, SETS};
@@ -78,6 +82,19 @@ impl Problem {
         })?;
         let name = path.file_stem().map_or(name_or_path.into(), |stem| stem.to_string_lossy());
         Self::read(&name, Source { file: name_or_path, text: &text })
+    }
+
+    /// The problem of a run, with the settings that it was begun with.
+    pub fn load_run(directory: &Directory) -> std::result::Result<Self, Failure> {
+        let about: About = directory.read_json(RUN)?;
+        let text = directory.read_text(PROBLEM)?;
+        let file = directory.file(PROBLEM).display().to_string();
+        Ok(Self::read(&about.problem, Source { file: &file, text: &text })?)
+    }
+
+    /// Reads the text of a problem file.
+    pub fn parse(text: &str) -> std::result::Result<Self, Mistake> {
+        Self::read("problem", Source { file: "problem.toml", text })
     }
 
     fn read(name: &str, source: Source) -> Result<Self> {

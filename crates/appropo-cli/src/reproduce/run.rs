@@ -19,8 +19,8 @@ use appropo::set::Ball;
 use appropo::solver::{Options, Round, appropo};
 
 use crate::Failure;
-use crate::commands::{Watch, learn};
 use crate::problem::{OracleKind, PlayerKind, Problem, Settings};
+use crate::search::{Watch, search};
 
 /// The samples of a run, and how often it is looked at.
 pub const SAMPLES: u64 = 25_000;
@@ -269,12 +269,13 @@ pub fn own(
     seed: u64,
 ) -> Result<(Vec<Look>, Mixed<AnyPolicy>), Failure> {
     let problem = Problem::load(if diverse { "mars-rover-diverse" } else { "mars-rover" })?;
-    let settings = Settings { player, seed, samples: SAMPLES, ..problem.settings.clone() };
+    let settings =
+        Settings { oracle: Some(oracle), player, seed, samples: SAMPLES, ..problem.settings.clone() };
     let mut watch = Truly { rover, curve: Curve::new(), failure: None };
-    let learnt = learn(&problem, &settings, oracle, &mut random::generator(seed), &mut watch)?;
-    match watch.failure.or(learnt.solution.failure) {
+    let solved = search(&problem, &settings, &mut random::generator(seed), None, &mut watch)?;
+    match watch.failure.or(solved.failure) {
         Some(error) => Err(error.into()),
-        None => Ok((watch.curve.finish(), learnt.solution.mixture)),
+        None => Ok((watch.curve.finish(), solved.mixture)),
     }
 }
 

@@ -1,0 +1,105 @@
+//! The end of a run on disk: what was found, and what it was found by.
+
+use std::time::Duration;
+
+use appropo::certificate::{Certificate, Verdict};
+use appropo::confidence::Evaluation;
+use appropo::policy::{AnyPolicy, Mixed};
+use appropo_run::{Directory, LogDigest, policies};
+use serde::{Deserialize, Serialize};
+
+use crate::Failure;
+use crate::problem::{Problem, Settings};
+use crate::record::{CERTIFICATE, RESULT, times};
+use crate::report::{Found, Report};
+
+/// What the file of the result says besides the report.
+#[derive(Serialize, Deserialize)]
+pub struct Ended {
+    pub z: Vec<f64>,
+    pub evaluation: Option<Evaluation>,
+    /// What went wrong on the way, if anything did.
+    pub failure: Option<String>,
+    pub log: LogDigest,
+    #[serde(skip_serializing)]
+    pub verdict: Verdict,
+    #[serde(skip_serializing)]
+    pub distance: f64,
+    #[serde(skip_serializing)]
+    pub oracle_calls: usize,
+    #[serde(skip_serializing)]
+    pub policies: usize,
+    #[serde(skip_serializing)]
+    pub samples: u64,
+    #[serde(skip_serializing)]
+    pub evaluation_samples: u64,
+}
+
+/// Writes policies, certificate and, last of all, the result.
+pub fn write(
+    directory: &Directory,
+    problem: &Problem,
+    settings: &Settings,
+    mixture: &Mixed<AnyPolicy>,
+    found: &Found,
+    failure: Option<String>,
+    log: LogDigest,
+) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct File<'a> {
+        #[serde(flatten)]
+        report: &'a Report,
+        #[serde(flatten)]
+        ended: Ended,
+    }
+    policies::save(directory, mixture)?;
+    directory.write_json(CERTIFICATE, &found.certificate)?;
+    let ended = Ended {
+        z: found.z.clone(),
+        evaluation: found.evaluation.clone(),
+        failure,
+        log,
+        verdict: found.certificate.verdict,
+        distance: found.certificate.distance,
+        oracle_calls: found.oracle_calls,
+        policies: found.policies,
+        samples: found.samples,
+        evaluation_samples: found.evaluation_samples,
+    };
+    // The time it took is no part of the result: the same run has the same result.
+    let report = Report::new(problem, settings, found.clone(), None);
+    directory.write_json(RESULT, &File { report: &report, ended })?;
+    Ok(())
+}
+
+/// The result of a run that has ended, and its certificate.
+pub fn read(directory: &Directory) -> Result<(Ended, Certificate), Failure> {
+    if !directory.has(RESULT) {
+        let path = directory.path().display();
+        return Err(Failure::Input(format!(
+            "{path}: the run has not ended; go on with \"appropo resume {path}\""
+        )));
+    }
+    Ok((directory.read_json(RESULT)?, directory.read_json(CERTIFICATE)?))
+}
+
+/// The report of a run that has ended, as it was printed then.
+pub fn report(directory: &Directory, problem: &Problem) -> Result<Report, Failure> {
+    let (ended, certificate) = read(directory)?;
+    let found = Found {
+        certificate,
+        z: ended.z,
+        oracle_calls: ended.oracle_calls,
+        policies: ended.policies,
+        samples: ended.samples,
+        evaluation_samples: ended.evaluation_samples,
+        evaluation: ended.evaluation,
+    };
+    if found.z.len() != problem.world.measures().dim() {
+        return Err(Failure::Other(format!("{RESULT}: it is of another world")));
+    }
+    let times = times(directory);
+    let elapsed =
+        Duration::from_secs_f64((times.oracle + times.player + times.evaluation + times.writing).max(0.0));
+    Ok(Report::new(problem, &problem.settings, found, Some(elapsed)))
+}

@@ -1,0 +1,119 @@
+//! What a mixture is worth, judged by what it does and not by what its search thought of it.
+
+use std::sync::Arc;
+
+use appropo::certificate::{Certificate, Evidence, Verdict};
+use appropo::confidence::{self, Evaluation, Finding};
+use appropo::measurement::Estimate;
+use appropo::oracle::{Exact, MonteCarlo};
+use appropo::policy::{AnyPolicy, Mixed, Policy, TabularPolicy};
+use appropo::random::Generator;
+use appropo::rl::{Episode, Occupancy};
+use appropo::set::ConvexSet;
+
+use crate::Failure;
+use crate::problem::{Method, OracleKind, Problem, Settings, limit};
+use crate::report::Found;
+use crate::search::{Solved, known, world};
+
+/// About the most steps that judging a result takes.
+const EVALUATION: usize = 4_000_000;
+
+/// What a search found. Where it planned, everything is computed again; where it learnt, by fresh episodes to a
+/// confidence region, and exactly where the model is known, which then decides.
+pub fn judge(
+    problem: &Problem,
+    settings: &Settings,
+    solved: &Solved,
+    rng: &mut Generator,
+) -> Result<Found, Failure> {
+    let mut found = Found {
+        certificate: solved.certificate.clone(),
+        z: Vec::new(),
+        oracle_calls: solved.rounds,
+        policies: solved.mixture.parts().len(),
+        samples: solved.samples,
+        evaluation_samples: 0,
+        evaluation: None,
+    };
+    let tables = tables(&solved.mixture);
+    let plans =
+        settings.method == Method::Occupancy || settings.oracle_for(&problem.world) == OracleKind::Exact;
+    if let (true, Some(tables)) = (plans, &tables) {
+        let model = known(problem)?;
+        let selected = model.select(problem.target.selection());
+        let oracle = Exact::new(selected, problem.discounting, settings.planner)?;
+        found.certificate = oracle.recompute(&solved.certificate, problem.target.set(), tables)?;
+        found.z = measure(problem, tables)?;
+        return Ok(found);
+    }
+    let evaluation = fresh(problem, &solved.mixture, rng, None)?;
+    found.evaluation_samples = evaluation.samples;
+    match (problem.world.model(), &tables) {
+        (Some(_), Some(tables)) => {
+            found.z = measure(problem, tables)?;
+            let z_bar = problem.target.selection().apply(&found.z);
+            let distance = problem.target.set().distance(&z_bar);
+            found.certificate = Evidence::default().certificate(z_bar, distance, settings.tolerance);
+        }
+        _ => {
+            let discounting = &problem.discounting;
+            let episode = Episode::new(
+                problem.world.play(discounting.horizon()),
+                discounting.gamma(),
+                limit(discounting.horizon()),
+            );
+            let mut judge = MonteCarlo::new(episode, rng);
+            let mut estimate = Estimate::new(judge.dim());
+            judge.play(&solved.mixture, evaluation.episodes, &mut estimate)?;
+            found.evaluation_samples += judge.samples();
+            found.z = estimate.mean().to_vec();
+            found.certificate = claim(&evaluation, settings.tolerance);
+        }
+    }
+    found.evaluation = Some(evaluation);
+    Ok(found)
+}
+
+/// What fresh episodes allow to claim.
+fn claim(evaluation: &Evaluation, tolerance: f64) -> Certificate {
+    Certificate {
+        verdict: match evaluation.finding {
+            Finding::Inside => Verdict::Feasible,
+            _ => Verdict::Undecided,
+        },
+        tolerance,
+        z_bar: evaluation.mean.clone(),
+        distance: evaluation.distance,
+        lower_bound: 0.0,
+        separation: None,
+        confidence: Some(evaluation.confidence),
+    }
+}
+
+/// Fresh episodes of a mixture: so many, or until they decide.
+pub fn fresh(
+    problem: &Problem,
+    mixture: &Mixed<AnyPolicy>,
+    rng: &mut Generator,
+    episodes: Option<usize>,
+) -> Result<Evaluation, Failure> {
+    let limit = limit(problem.discounting.horizon());
+    let mut judge = MonteCarlo::new(Episode::new(world(problem), problem.discounting.gamma(), limit), rng);
+    let most = episodes.unwrap_or((EVALUATION / limit).clamp(100, 16_000));
+    let first = episodes.unwrap_or(most.min(1000));
+    let options = confidence::Options { first, most, ..confidence::Options::default() };
+    Ok(confidence::evaluate(mixture, &mut judge, problem.target.set(), &options)?)
+}
+
+/// The mixture as tables, where all its policies are.
+pub fn tables(mixture: &Mixed<AnyPolicy>) -> Option<Mixed<TabularPolicy>> {
+    let parts = mixture.parts().iter().map(|(w, part)| Some((*w, Arc::new(part.table()?))));
+    parts.collect::<Option<Vec<_>>>().map(Mixed::new)
+}
+
+/// The full measurement vector of a mixture in a known model.
+pub fn measure(problem: &Problem, tables: &Mixed<TabularPolicy>) -> Result<Vec<f64>, Failure> {
+    let model = known(problem)?;
+    Ok(Occupancy::of_mixture(model, &problem.discounting, tables)?.measure(model))
+}
