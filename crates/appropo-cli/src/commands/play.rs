@@ -68,7 +68,7 @@ impl<'a> Screen<'a> {
         let picture = self.grid.map_or(String::new(), |grid| picture(grid, observation[0] as usize));
         let mut out = std::io::stdout();
         let back = if drawn > 0 { format!("\x1b[{drawn}A\x1b[J") } else { String::new() };
-        let _ = write!(out, "{back}{picture}{line}\n").and_then(|()| out.flush());
+        let _ = writeln!(out, "{back}{picture}{line}").and_then(|()| out.flush());
         self.drawn = Some(picture.lines().count() + 1);
         std::thread::sleep(self.delay);
     }
