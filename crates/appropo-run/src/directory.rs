@@ -9,7 +9,11 @@ use crate::error::{Error, Result, damaged, io};
 use crate::{FORMAT, sealed};
 
 const LOCK: &str = "lock";
+/// How the names of files begin that are not whole yet.
+const TEMPORARY: &str = ".appropo-new-";
 const MARK: &str = "run.json";
+/// What is written before a folder is a run.
+const BEFORE_RUN: [&str; 3] = [LOCK, "problem.toml", "rounds.jsonl"];
 /// Larger files are not a run's.
 const LARGEST: u64 = 1 << 32;
 
@@ -25,22 +29,34 @@ impl Directory {
     /// A folder for a new run, to write to: it must be empty, or not there yet.
     pub fn create(path: &Path) -> Result<Self> {
         fs::create_dir_all(path).map_err(io(path, "made"))?;
-        let lock = lock(path)?;
+        let directory = Self::locked(path)?;
         let entries = fs::read_dir(path).map_err(io(path, "read"))?;
         for entry in entries {
             let name = entry.map_err(io(path, "read"))?.file_name();
-            // What a process leaves that was killed before it wrote anything.
-            if name != LOCK && !is_temporary(&name.to_string_lossy()) {
+            // What a process leaves that was killed before it was a run.
+            if !BEFORE_RUN.iter().any(|known| name == **known) {
                 return Err(Error::NotEmpty { path: path.to_owned() });
             }
         }
-        Ok(Self { path: path.to_owned(), _lock: Some(lock) })
+        Ok(directory)
     }
 
     /// The folder of a run, to write to.
     pub fn open(path: &Path) -> Result<Self> {
         Self::read(path)?;
-        Ok(Self { path: path.to_owned(), _lock: Some(lock(path)?) })
+        Self::locked(path)
+    }
+
+    /// Takes the folder for this process, and takes away what one that was killed was about to write.
+    fn locked(path: &Path) -> Result<Self> {
+        let directory = Self { path: path.to_owned(), _lock: Some(lock(path)?) };
+        for entry in fs::read_dir(path).map_err(io(path, "read"))? {
+            let name = entry.map_err(io(path, "read"))?.file_name();
+            if let Some(name) = name.to_str().filter(|name| is_temporary(name)) {
+                directory.remove(name)?;
+            }
+        }
+        Ok(directory)
     }
 
     /// The folder of a run, to read from.
@@ -69,7 +85,7 @@ impl Directory {
     /// Writes a file, whole or not at all.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.file(name);
-        let temporary = self.file(&format!(".{name}.new"));
+        let temporary = self.file(&format!("{TEMPORARY}{name}"));
         let written = File::create(&temporary)
             .and_then(|mut file| {
                 file.write_all(bytes)?;
@@ -160,7 +176,7 @@ pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Resu
 }
 
 fn is_temporary(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(".new")
+    name.starts_with(TEMPORARY)
 }
 
 fn lock(path: &Path) -> Result<File> {

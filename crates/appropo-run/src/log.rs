@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Directory, sealed};
 use crate::error::{Result, damaged, io};
+use crate::{Directory, sealed};
 
 /// The file with one line a round.
 const NAME: &str = "rounds.jsonl";

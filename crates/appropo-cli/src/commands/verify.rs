@@ -150,7 +150,9 @@ pub fn load_mixture(directory: &Directory, problem: &Problem) -> Result<Mixed<An
     let (observations, actions) = (world.observations(), world.actions());
     let fits = |policy: &AnyPolicy| match policy {
         AnyPolicy::Table(policy) => {
-            Some(policy.states()) == observations.count() && Some(policy.actions()) == actions.count()
+            // A model that was learnt has a state of its own for the end.
+            observations.count().is_some_and(|count| policy.states() >= count)
+                && actions.count() == Some(policy.actions())
         }
         AnyPolicy::Greedy(_) => false,
         AnyPolicy::Network(policy) => {

@@ -1,0 +1,307 @@
+//! Runs on disk: killed and taken up again, verified, tampered with, on a full disk.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use appropo::random;
+use sha2::{Digest, Sha256};
+
+fn appropo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_appropo"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
+}
+
+/// An empty place for the runs of one test.
+fn place(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn solve(folder: &Path, arguments: &[&str]) -> Output {
+    let output = appropo(&["solve"]).args(arguments).arg("--run").arg(folder).output().unwrap();
+    assert!(folder.join("result.json").is_file(), "{}", text(&output));
+    output
+}
+
+/// All files but those that tell the time.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries
+        .filter(|entry| entry.path().is_file())
+        .map(|entry| (entry.file_name().into_string().unwrap(), entry.path()))
+        .filter(|(name, _)| name != "times.json" && name != "report.html")
+        .map(|(name, path)| (name, fs::read(path).unwrap()))
+        .collect()
+}
+
+/// Kills runs at random moments until there were 50 kills; every run ends with the files of an undisturbed one.
+#[test]
+fn fifty_kills_leave_no_trace() {
+    let place = place("kills");
+    let problems: [&[&str]; 4] = [
+        &["mars-rover-diverse", "--player", "blackwell", "--rounds", "150"],
+        &["mars-rover-diverse", "--oracle", "ppo", "--samples", "9000"],
+        &["mars-rover-diverse", "--oracle", "model", "--samples", "1500"],
+        &["cart-pole", "--samples", "20000"],
+    ];
+    let mut rng = random::generator(17);
+    let mut kills = 0;
+    for number in 0.. {
+        if kills >= 50 {
+            break;
+        }
+        let arguments = problems[number % problems.len()];
+        let whole = place.join(format!("whole-{}", number % problems.len()));
+        if !whole.exists() {
+            solve(&whole, &[arguments, &["--checkpoint-every", "0"]].concat());
+        }
+        let folder = place.join(format!("killed-{number}"));
+        let start = Instant::now();
+        solve(&place.join(format!("timed-{number}")), &[arguments, &["--checkpoint-every", "0"]].concat());
+        let usual = start.elapsed();
+        loop {
+            // Killed before it was a run, it is begun again.
+            let mut command = if folder.join("run.json").is_file() {
+                let mut command = appropo(&["resume"]);
+                command.arg(&folder);
+                command
+            } else {
+                let mut command = appropo(&["solve"]);
+                command.args(arguments).arg("--run").arg(&folder);
+                command
+            };
+            command.args(["--checkpoint-every", "0"]).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut process = command.spawn().unwrap();
+            std::thread::sleep(usual.mul_f64(0.8 * random::unit(&mut rng)));
+            if process.try_wait().unwrap().is_some() {
+                break;
+            }
+            process.kill().unwrap();
+            process.wait().unwrap();
+            kills += 1;
+        }
+        let (killed, undisturbed) = (files(&folder), files(&whole));
+        let names: Vec<&String> = killed.keys().collect();
+        assert_eq!(names, undisturbed.keys().collect::<Vec<_>>());
+        for (name, bytes) in &undisturbed {
+            assert!(killed[name] == *bytes, "{name} of {arguments:?} differs after {kills} kills");
+        }
+    }
+    assert!(kills >= 50);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_says_how_to_go_on() {
+    let folder = place("interrupted").join("run");
+    // It would go on for minutes.
+    let arguments = ["solve", "mars-rover-diverse", "--player", "ogd", "--rounds", "10000000", "--run"];
+    let process =
+        appropo(&arguments).arg(&folder).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    while !folder.join("run.json").is_file() {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let status = Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    let output = process.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output));
+    assert!(text(&output).contains("appropo resume"), "{}", text(&output));
+    assert!(folder.join("checkpoint").is_file());
+}
+
+#[test]
+fn one_process_at_a_time() {
+    let folder = place("locked").join("run");
+    solve(&folder, &["mars-rover"]);
+    let lock = fs::File::open(folder.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let output = appropo(&["resume"]).arg(&folder).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output).contains("in use by another process"), "{}", text(&output));
+    // Reading is free.
+    assert!(appropo(&["verify"]).arg(&folder).output().unwrap().status.success());
+}
+
+#[test]
+fn a_folder_with_other_things_is_left_alone() {
+    let folder = place("occupied");
+    fs::write(folder.join("thesis.tex"), "precious").unwrap();
+    let output = appropo(&["solve", "mars-rover", "--run"]).arg(&folder).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output).contains("is not empty"), "{}", text(&output));
+    assert_eq!(fs::read_to_string(folder.join("thesis.tex")).unwrap(), "precious");
+}
+
+fn verify(folder: &Path) -> (Option<i32>, String) {
+    let output = appropo(&["verify"]).arg(folder).output().unwrap();
+    (output.status.code(), text(&output))
+}
+
+/// Replaces text in a JSON file and makes its checksum right again.
+fn alter(folder: &Path, name: &str, change: impl Fn(&str) -> String) {
+    let path = folder.join(name);
+    let before = fs::read_to_string(&path).unwrap();
+    let after = change(&before);
+    assert_ne!(before, after, "{name} was not altered");
+    let end = after.rfind("  \"sha256\"").unwrap();
+    let digest: String =
+        Sha256::digest(&after.as_bytes()[..end]).iter().map(|b| format!("{b:02x}")).collect();
+    fs::write(&path, format!("{}  \"sha256\": \"{digest}\"\n}}\n", &after[..end])).unwrap();
+}
+
+/// The first number behind a key, replaced.
+fn with_number(text: &str, key: &str, number: &str) -> String {
+    let start = text.find(&format!("\"{key}\"")).unwrap();
+    let start = start + text[start..].find(|c: char| c == '-' || c.is_ascii_digit()).unwrap();
+    let end = start + text[start..].find([',', '\n', ']']).unwrap();
+    format!("{}{number}{}", &text[..start], &text[end..])
+}
+
+#[test]
+fn claims_hold_when_computed_again_and_altered_ones_do_not() {
+    let place = place("verified");
+    let run = |name: &str, arguments: &[&str]| {
+        let folder = place.join(name);
+        solve(&folder, arguments);
+        folder
+    };
+    for (name, arguments, verdict) in [
+        ("exact", &["mars-rover-diverse"][..], "verified: feasible"),
+        ("infeasible", &["mars-rover-infeasible"], "verified: infeasible by at least 0.0046"),
+        ("ppo", &["mars-rover", "--oracle", "ppo", "--samples", "12000"], "verified: feasible"),
+        ("model", &["mars-rover", "--oracle", "model"], "verified: feasible"),
+        ("q-learning", &["bandit", "--oracle", "q-learning", "--samples", "500"], "verified: undecided"),
+        ("occupancy", &["mars-rover", "--method", "occupancy"], "verified: feasible"),
+        ("cart-pole", &["cart-pole"], "verified: feasible"),
+    ] {
+        let (status, said) = verify(&run(name, arguments));
+        assert!(status == Some(0) && said.contains(verdict), "{name}: {said}");
+    }
+    let altered = |what: &str, of: &str, file: &str, change: &dyn Fn(&str) -> String, says: &str| {
+        let folder = place.join(format!("altered-{what}"));
+        fs::create_dir_all(&folder).unwrap();
+        for (name, bytes) in files(&place.join(of)) {
+            fs::write(folder.join(name), bytes).unwrap();
+        }
+        alter(&folder, file, change);
+        let (status, said) = verify(&folder);
+        assert!(status == Some(5) && said.contains(says), "{what}: {said}");
+    };
+    let number = |key: &'static str, number: &'static str| move |text: &str| with_number(text, key, number);
+    altered("verdict", "ppo", "certificate.json", &|t| t.replace("feasible", "infeasible"), "something else");
+    altered("distance", "infeasible", "certificate.json", &number("distance", "0.001"), "something else");
+    altered("bound", "infeasible", "certificate.json", &number("lower_bound", "0.0047"), "the lower bound");
+    altered("proof", "infeasible", "certificate.json", &number("values", "-9.5"), "the lower bound");
+    altered("measurement", "exact", "certificate.json", &number("z_bar", "0.1"), "a measurement");
+    altered("result", "exact", "result.json", &number("z", "0.1"), "entry 0 of the measurements");
+    altered("weights", "exact", "manifest.json", &number("weight", "0.5"), "weights");
+    let swap = |text: &str| {
+        // Two weights exchanged: their sum stays 1.
+        let mut manifest: Vec<String> = text.lines().map(str::to_owned).collect();
+        let places: Vec<usize> =
+            (0..manifest.len()).filter(|i| manifest[*i].contains("\"weight\"")).collect();
+        manifest.swap(places[0], places[1]);
+        manifest.join("\n") + "\n"
+    };
+    altered("swapped", "exact", "manifest.json", &swap, "entry");
+    altered("mean", "cart-pole", "certificate.json", &number("z_bar", "99"), "measurements");
+    // Without a right checksum nothing else is looked at.
+    let folder = place.join("exact");
+    let problem = fs::read_to_string(folder.join("problem.toml")).unwrap();
+    fs::write(folder.join("problem.toml"), problem.replace("0.2", "0.3")).unwrap();
+    let (status, said) = verify(&folder);
+    assert!(status == Some(5) && said.contains("checksum"), "{said}");
+}
+
+/// A file system of 160 kB is soon full. What was there stays whole, and more room is all that is needed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_loses_nothing() {
+    let place = place("full");
+    let script = r#"
+        set -e
+        mount -t tmpfs -o size=160k tmpfs "$1"
+        set +e
+        "$2" solve mars-rover-diverse --player blackwell --rounds 150 --checkpoint-every 0 --quiet --run "$1/run" >"$3/first" 2>&1
+        echo $? >"$3/status"
+        cp -r "$1/run" "$3/left"
+        mount -o remount,size=50m "$1"
+        "$2" resume "$1/run" --quiet >"$3/second" 2>&1
+        cp -r "$1/run" "$3/run"
+    "#;
+    let disk = place.join("disk");
+    fs::create_dir_all(&disk).unwrap();
+    let output = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", script, "sh"])
+        .args([disk.as_os_str(), env!("CARGO_BIN_EXE_appropo").as_ref(), place.as_os_str()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let said = fs::read_to_string(place.join("first")).unwrap();
+    assert_eq!(fs::read_to_string(place.join("status")).unwrap(), "1\n", "{said}");
+    assert!(said.contains("No space left") && said.contains("appropo resume"), "{said}");
+    let whole = place.join("whole");
+    solve(&whole, &["mars-rover-diverse", "--player", "blackwell", "--rounds", "150"]);
+    assert_eq!(
+        files(&place.join("run")),
+        files(&whole),
+        "{}",
+        fs::read_to_string(place.join("second")).unwrap()
+    );
+}
+
+#[test]
+fn a_run_can_be_played_evaluated_exported_and_shown() {
+    let place = place("used");
+    let folder = place.join("run");
+    solve(&folder, &["mars-rover", "--oracle", "ppo", "--samples", "12000"]);
+    let said = |arguments: &[&str]| {
+        let output = appropo(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        text(&output)
+    };
+    let folder = folder.to_str().unwrap();
+    assert!(said(&["play", folder, "--seed", "3"]).contains("after"));
+    let evaluated = said(&["evaluate", folder, "--episodes", "500", "--json"]);
+    let evaluated: serde_json::Value = serde_json::from_str(&evaluated).unwrap();
+    let failure = &evaluated["measurements"][0];
+    assert_eq!(failure["measure"], "failure");
+    let (low, high) = (failure["low"].as_f64().unwrap(), failure["high"].as_f64().unwrap());
+    let result = fs::read_to_string(Path::new(folder).join("result.json")).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+    assert!((low..high).contains(&result["measurements"]["failure"].as_f64().unwrap()));
+    let onnx = place.join("policy.onnx");
+    said(&["export", folder, "--onnx", onnx.to_str().unwrap()]);
+    let weights = fs::read_to_string(place.join("policy.json")).unwrap();
+    let weights: serde_json::Value = serde_json::from_str(&weights).unwrap();
+    let policies = weights["policies"].as_array().unwrap();
+    let total: f64 = policies.iter().map(|policy| policy["weight"].as_f64().unwrap()).sum();
+    assert!((total - 1.0).abs() < 1e-9);
+    assert!(policies.iter().all(|policy| place.join(policy["file"].as_str().unwrap()).is_file()));
+    let page = place.join("both.html");
+    said(&["report", folder, folder, "--out", page.to_str().unwrap()]);
+    assert!(fs::read_to_string(page).unwrap().contains("mars-rover"));
+}
+
+/// The output of a finished run is printed again as it was.
+#[test]
+fn a_finished_run_is_not_run_again() {
+    let folder = place("finished").join("run");
+    let first = text(&solve(&folder, &["mars-rover-infeasible"]));
+    let output = appropo(&["resume"]).arg(&folder).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(first.starts_with(&text(&output)), "{first}\n{}", text(&output));
+}
