@@ -11,3 +11,4 @@ test:
 bench:
 	cargo bench --package appropo --bench ratios
 	bench/stable_baselines3.sh
+	bench/checkpoints.sh

@@ -121,7 +121,7 @@ pub struct Solve {
 }
 
 /// Seconds between checkpoints.
-const EVERY: f64 = 10.0;
+const EVERY: f64 = 60.0;
 
 #[derive(Args)]
 pub struct Reproduce {

@@ -57,7 +57,7 @@ pub struct Times {
 /// Writes what a search leaves behind.
 pub struct Recorder<'a> {
     pub directory: Directory,
-    problem: &'a Problem,
+    singles: Vec<(String, usize, f64)>,
     log: Log,
     /// A learnt model plays the round again that a state was saved in.
     repeats: bool,
@@ -121,7 +121,7 @@ impl<'a> Recorder<'a> {
             // Curves are a convenience: a run does not fail for them.
             curves: Curves::open(&directory, rounds).ok(),
             directory,
-            problem,
+            singles: single_entries(problem),
             log,
             repeats: settings.oracle_for(&problem.world) == OracleKind::Model,
             every,
@@ -165,14 +165,17 @@ impl<'a> Recorder<'a> {
     }
 
     fn add<P>(&mut self, round: &Round<P>) {
+        let named = |z: &[f64]| {
+            self.singles.iter().map(|(name, entry, factor)| (name.clone(), z[*entry] / factor)).collect()
+        };
         self.log.add(&RoundLine {
             round: round.round,
             samples: round.samples,
             distance: round.distance,
             lower_bound: round.lower_bound,
-            lam: round.lam.to_vec(),
-            z_hat: round.z_hat.to_vec(),
-            z_bar: round.z_bar.to_vec(),
+            lambda: self.singles.iter().map(|(name, entry, _)| (name.clone(), round.lam[*entry])).collect(),
+            answer: named(round.z_hat),
+            mixture: named(round.z_bar),
         });
     }
 
@@ -196,7 +199,7 @@ impl Watch for Recorder<'_> {
         if let Some(curves) = &mut self.curves {
             let rate = self.progress.rate(round.samples);
             // Nor does it end for them.
-            if curves.add(self.problem, round, rate).is_err() {
+            if curves.add(&self.singles, round, rate).is_err() {
                 self.curves = None;
             }
         }
@@ -245,7 +248,12 @@ impl Curves {
         Ok(Self { events, start: Instant::now() })
     }
 
-    fn add<P>(&mut self, problem: &Problem, round: &Round<P>, rate: f64) -> std::io::Result<()> {
+    fn add<P>(
+        &mut self,
+        singles: &[(String, usize, f64)],
+        round: &Round<P>,
+        rate: f64,
+    ) -> std::io::Result<()> {
         let (step, time) = (round.round as u64, now());
         let mut add = |name: &str, value: f64| self.events.scalar(name, step, time, value as f32);
         add(names::DISTANCE, round.distance)?;
@@ -255,9 +263,9 @@ impl Curves {
             add(names::STEPS_PER_SECOND, rate)?;
         }
         add(names::TIME_ELAPSED, self.start.elapsed().as_secs_f64())?;
-        for (name, entry, factor) in single_entries(problem) {
-            add(&names::measure(&name), round.z_bar[entry] / factor)?;
-            add(&names::lambda(&name), round.lam[entry])?;
+        for (name, entry, factor) in singles {
+            add(&names::measure(name), round.z_bar[*entry] / factor)?;
+            add(&names::lambda(name), round.lam[*entry])?;
         }
         Ok(())
     }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 
@@ -21,12 +22,12 @@ pub struct RoundLine {
     pub distance: f64,
     /// No policy comes closer than this.
     pub lower_bound: f64,
-    /// λ.
-    pub lam: Vec<f64>,
-    /// The answer's measurement.
-    pub z_hat: Vec<f64>,
-    /// The mixture's measurement.
-    pub z_bar: Vec<f64>,
+    /// λ of each measure that is a single number.
+    pub lambda: BTreeMap<String, f64>,
+    /// What the answer measures.
+    pub answer: BTreeMap<String, f64>,
+    /// What the mixture measures.
+    pub mixture: BTreeMap<String, f64>,
 }
 
 /// How long a log is, and its SHA-256 in hexadecimal digits.

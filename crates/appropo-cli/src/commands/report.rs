@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use appropo::policy::{AnyPolicy, Mixed};
@@ -82,7 +83,7 @@ pub fn page(directory: &Directory) -> Result<Page, Failure> {
             })
             .collect(),
         rounds: rounds(&log, &singles),
-        sets: shadows(&problem, &log, &singles),
+        sets: shadows(&problem, &certificate.z_bar, &log, &singles),
         grid: problem.world.grid().zip(visits).map(|(grid, range)| Grid {
             rows: grid.rows,
             columns: grid.columns,
@@ -138,34 +139,33 @@ fn rounds(log: &[RoundLine], singles: &[(String, usize, f64)]) -> Rounds {
     };
     places.dedup();
     let lines: Vec<&RoundLine> = places.iter().map(|place| &log[*place]).collect();
-    let curve = |value: &dyn Fn(&RoundLine, usize, f64) -> f64| -> Vec<Vec<f64>> {
-        singles
-            .iter()
-            .map(|(_, entry, factor)| lines.iter().map(|line| value(line, *entry, *factor)).collect())
-            .collect()
+    let curve = |of: &dyn Fn(&RoundLine) -> &BTreeMap<String, f64>| -> Vec<Vec<f64>> {
+        let value = |line: &RoundLine, name: &str| of(line).get(name).copied().unwrap_or(f64::NAN);
+        singles.iter().map(|(name, ..)| lines.iter().map(|line| value(line, name)).collect()).collect()
     };
     Rounds {
         round: lines.iter().map(|line| line.round).collect(),
         samples: lines.iter().map(|line| line.samples).collect(),
         distance: lines.iter().map(|line| line.distance).collect(),
         lower_bound: lines.iter().map(|line| line.lower_bound).collect(),
-        z: curve(&|line, entry, factor| line.z_bar.get(entry).copied().unwrap_or(f64::NAN) / factor),
-        lam: curve(&|line, entry, _| line.lam.get(entry).copied().unwrap_or(f64::NAN)),
+        z: curve(&|line| &line.mixture),
+        lam: curve(&|line| &line.lambda),
     }
 }
 
 /// The outline of the set in the plane of each two measures, clipped to what the run saw and some room round it.
-fn shadows(problem: &Problem, log: &[RoundLine], singles: &[(String, usize, f64)]) -> Vec<Shadow> {
+fn shadows(
+    problem: &Problem,
+    z_bar: &[f64],
+    log: &[RoundLine],
+    singles: &[(String, usize, f64)],
+) -> Vec<Shadow> {
     let set = problem.target.set();
-    let Some(last) = log.last() else { return Vec::new() };
-    let window = |entry: usize| {
-        let seen = log.iter().filter_map(|line| line.z_bar.get(entry).copied());
-        let (low, high) = seen.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-        let ends = shadow_of_one(problem, entry);
-        let (low, high) = [ends.0, ends.1]
-            .iter()
-            .filter(|end| end.is_finite())
-            .fold((low, high), |(l, h), e| (l.min(*e), h.max(*e)));
+    let window = |(name, entry, factor): &(String, usize, f64)| {
+        let seen = log.iter().filter_map(|line| line.mixture.get(name)).map(|value| value * factor);
+        let ends = shadow_of_one(problem, *entry);
+        let all = seen.chain([ends.0, ends.1, z_bar[*entry]]).filter(|value| value.is_finite());
+        let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         let room = 0.15 * (high - low).max(1e-3 * (1.0 + high.abs()));
         (low - room, high + room)
     };
@@ -174,12 +174,12 @@ fn shadows(problem: &Problem, log: &[RoundLine], singles: &[(String, usize, f64)
     for x in 0..singles.len() {
         for y in x + 1..singles.len() {
             let ((a, fx), (b, fy)) = ((singles[x].1, singles[x].2), (singles[y].1, singles[y].2));
-            let (across, up) = (window(a), window(b));
+            let (across, up) = (window(&singles[x]), window(&singles[y]));
             // From far outside in every direction, the nearest point of the set lies on its outline.
             let mut outline: Vec<[f64; 2]> = (0..DIRECTIONS)
                 .map(|k| {
                     let angle = std::f64::consts::TAU * k as f64 / DIRECTIONS as f64;
-                    let mut far = last.z_bar.clone();
+                    let mut far = z_bar.to_vec();
                     far[a] += FAR * angle.cos() * (across.1 - across.0);
                     far[b] += FAR * angle.sin() * (up.1 - up.0);
                     set.project(&far, &mut nearest);

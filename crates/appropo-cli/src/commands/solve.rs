@@ -27,7 +27,7 @@ pub fn run(arguments: &Solve) -> Result<Output, Failure> {
         let text = format!("{}: no [[constraint]]; add one, or use \"appropo maximize\"", arguments.problem);
         return Err(Failure::Input(text));
     }
-    let progress = Progress::new(&problem, settings.samples, arguments.quiet);
+    let progress = Progress::new(&problem, settings.samples, arguments.quiet || arguments.settings.json);
     if let Some(folder) = &arguments.run {
         let about = About {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -73,6 +73,7 @@ pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Outpu
         directory.remove(record::CHECKPOINT)?;
         return ended::report(&directory, &problem)?.output(&problem, json);
     }
+    let quiet = quiet || json;
     let progress = Progress::new(&problem, settings.samples, quiet);
     let every = Duration::from_secs_f64(every);
     let (recorder, checkpoint) = Recorder::resume(directory, &problem, &settings, every, progress)?;
