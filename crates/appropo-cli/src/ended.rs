@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use appropo::certificate::{Certificate, Verdict};
+use appropo::certificate::Certificate;
 use appropo::confidence::Evaluation;
 use appropo::policy::{AnyPolicy, Mixed};
 use appropo_run::{Directory, LogDigest, policies};
@@ -21,10 +21,6 @@ pub struct Ended {
     /// What went wrong on the way, if anything did.
     pub failure: Option<String>,
     pub log: LogDigest,
-    #[serde(skip_serializing)]
-    pub verdict: Verdict,
-    #[serde(skip_serializing)]
-    pub distance: f64,
     #[serde(skip_serializing)]
     pub oracle_calls: usize,
     #[serde(skip_serializing)]
@@ -59,8 +55,6 @@ pub fn write(
         evaluation: found.evaluation.clone(),
         failure,
         log,
-        verdict: found.certificate.verdict,
-        distance: found.certificate.distance,
         oracle_calls: found.oracle_calls,
         policies: found.policies,
         samples: found.samples,
@@ -99,7 +93,7 @@ pub fn report(directory: &Directory, problem: &Problem) -> Result<Report, Failur
         return Err(Failure::Other(format!("{RESULT}: it is of another world")));
     }
     let times = times(directory);
-    let elapsed =
-        Duration::from_secs_f64((times.oracle + times.player + times.evaluation + times.writing).max(0.0));
+    let seconds = times.oracle + times.player + times.evaluation + times.writing;
+    let elapsed = Duration::try_from_secs_f64(seconds).unwrap_or_default();
     Ok(Report::new(problem, &problem.settings, found, Some(elapsed)))
 }

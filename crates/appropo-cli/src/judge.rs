@@ -57,13 +57,7 @@ pub fn judge(
             found.certificate = Evidence::default().certificate(z_bar, distance, settings.tolerance);
         }
         _ => {
-            let discounting = &problem.discounting;
-            let episode = Episode::new(
-                problem.world.play(discounting.horizon()),
-                discounting.gamma(),
-                limit(discounting.horizon()),
-            );
-            let mut judge = MonteCarlo::new(episode, rng);
+            let mut judge = judge_of_all(problem, rng);
             let mut estimate = Estimate::new(judge.dim());
             judge.play(&solved.mixture, evaluation.episodes, &mut estimate)?;
             found.evaluation_samples += judge.samples();
@@ -75,8 +69,27 @@ pub fn judge(
     Ok(found)
 }
 
+fn judge_of_all(problem: &Problem, rng: &mut Generator) -> MonteCarlo {
+    let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
+    MonteCarlo::new(Episode::new(problem.world.play(horizon), gamma, limit(horizon)), rng)
+}
+
+/// The mean of every measure over fresh episodes, with its radii.
+pub fn all_measures(
+    problem: &Problem,
+    mixture: &Mixed<AnyPolicy>,
+    episodes: usize,
+    rng: &mut Generator,
+) -> Result<(Vec<f64>, Vec<f64>), Failure> {
+    let mut judge = judge_of_all(problem, rng);
+    let mut estimate = Estimate::new(judge.dim());
+    judge.play(mixture, episodes, &mut estimate)?;
+    let alpha = 1.0 - confidence::Options::default().confidence;
+    Ok((estimate.mean().to_vec(), confidence::radii(&estimate, &[], alpha)?))
+}
+
 /// What fresh episodes allow to claim.
-fn claim(evaluation: &Evaluation, tolerance: f64) -> Certificate {
+pub fn claim(evaluation: &Evaluation, tolerance: f64) -> Certificate {
     Certificate {
         verdict: match evaluation.finding {
             Finding::Inside => Verdict::Feasible,

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -154,7 +155,7 @@ impl<'a> Recorder<'a> {
         if !self.repeats {
             self.add(round);
         }
-        self.interrupted = STOPS.load(Ordering::Relaxed) > 0;
+        self.interrupted = was_interrupted();
         if self.interrupted || self.written.elapsed() >= self.every.max(SHARE * self.cost) {
             self.checkpoint(round)?;
         }
@@ -213,13 +214,29 @@ impl Watch for Recorder<'_> {
     }
 }
 
-/// From now on Ctrl-C ends a run at the end of its round; a second one ends the program at once.
+pub fn was_interrupted() -> bool {
+    STOPS.load(Ordering::Relaxed) > 0
+}
+
+/// How long a round may go on after someone asked to stop.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// When someone first asked to stop.
+static STOPPED: OnceLock<Instant> = OnceLock::new();
+
+/// Whether someone asked to stop so long ago that a round is not worth waiting for.
+pub fn is_out_of_patience() -> bool {
+    STOPPED.get().is_some_and(|since| since.elapsed() > PATIENCE)
+}
+
+/// From now on Ctrl-C ends a run at the end of its round, or soon after; a second one ends the program at once.
 pub fn catch_interrupts() {
     let handler = || {
         if STOPS.fetch_add(1, Ordering::Relaxed) > 0 {
             std::process::exit(130);
         }
-        eprintln!("\nstopping at the end of this round; press Ctrl-C again to stop at once");
+        STOPPED.get_or_init(Instant::now);
+        eprintln!("\nstopping; press Ctrl-C again to stop at once");
     };
     // Without a handler Ctrl-C kills the run, which it survives as well.
     let _ = ctrlc::set_handler(handler);

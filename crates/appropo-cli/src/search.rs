@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use appropo::baseline::solve_occupancy;
 use appropo::certificate::Certificate;
-use appropo::env::{Environment, TabularMdp};
+use appropo::env::{Environment, Space, Status, TabularMdp};
 use appropo::error::{Error, Result as LibraryResult};
-use appropo::measurement::Spread;
+use appropo::measurement::{Measures, Spread};
 use appropo::nn::Activation;
 use appropo::oracle::{
     Exact, Imagine, Model, ModelOptions, MonteCarlo, Positive, PositiveOptions, Respond, Response,
@@ -26,6 +26,7 @@ use appropo::state::{Loader, Saver};
 
 use crate::Failure;
 use crate::problem::{Method, OracleKind, PlayerKind, Problem, Settings, limit};
+use crate::record;
 
 /// Entries of a table with one row a step that still fit into memory.
 const MOST_STAGES: f64 = 2e8;
@@ -144,7 +145,47 @@ pub fn known(problem: &Problem) -> Result<&Arc<TabularMdp>, Failure> {
 
 /// The world of a problem, measured by what its constraints look at.
 pub fn world(problem: &Problem) -> Box<dyn Environment> {
-    problem.world.play_selected(problem.target.selection(), problem.discounting.horizon())
+    let world = problem.world.play_selected(problem.target.selection(), problem.discounting.horizon());
+    Box::new(Stoppable(world))
+}
+
+/// A world that ends when the user wants it to, even if the oracle goes on for hours.
+struct Stoppable(Box<dyn Environment>);
+
+impl Environment for Stoppable {
+    fn measures(&self) -> &Measures {
+        self.0.measures()
+    }
+
+    fn observations(&self) -> Space {
+        self.0.observations()
+    }
+
+    fn actions(&self) -> Space {
+        self.0.actions()
+    }
+
+    fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) -> LibraryResult<()> {
+        if record::is_out_of_patience() { Err(Error::Interrupted) } else { self.0.reset(rng, observation) }
+    }
+
+    fn step(
+        &mut self,
+        action: &[f64],
+        rng: &mut Generator,
+        observation: &mut [f64],
+        z: &mut [f64],
+    ) -> LibraryResult<Status> {
+        self.0.step(action, rng, observation, z)
+    }
+
+    fn save(&self, to: &mut Saver) -> LibraryResult<()> {
+        self.0.save(to)
+    }
+
+    fn load(&mut self, from: &mut Loader) -> LibraryResult<()> {
+        self.0.load(from)
+    }
 }
 
 fn check_size(problem: &Problem) -> Result<(), Failure> {

@@ -200,13 +200,40 @@ fn claims_hold_when_computed_again_and_altered_ones_do_not() {
         let (status, said) = verify(&folder);
         assert!(status == Some(5) && said.contains(says), "{what}: {said}");
     };
+    // A claim that is the same in all files, but not true.
+    let lie = place.join("lie");
+    fs::create_dir_all(&lie).unwrap();
+    files(&place.join("infeasible"))
+        .into_iter()
+        .for_each(|(name, bytes)| fs::write(lie.join(name), bytes).unwrap());
+    for file in ["certificate.json", "result.json"] {
+        alter(&lie, file, |text| with_number(text, "lower_bound", "0.0047"));
+    }
+    let (status, said) = verify(&lie);
+    assert!(status == Some(5) && said.contains("the lower bound is claimed as 0.0047"), "{said}");
+    for file in ["certificate.json", "result.json"] {
+        alter(&lie, file, |text| {
+            with_number(text, "lower_bound", "0.0046023017855066").replace("infeasible", "undecided")
+        });
+    }
+    let (status, said) = verify(&lie);
+    assert!(status == Some(5), "{said}");
+    alter(&lie, "certificate.json", |text| with_number(text, "tolerance", "1"));
+    let (status, said) = verify(&lie);
+    assert!(status == Some(5) && said.contains("tolerance"), "{said}");
     let number = |key: &'static str, number: &'static str| move |text: &str| with_number(text, key, number);
-    altered("verdict", "ppo", "certificate.json", &|t| t.replace("feasible", "infeasible"), "something else");
-    altered("distance", "infeasible", "certificate.json", &number("distance", "0.001"), "something else");
-    altered("bound", "infeasible", "certificate.json", &number("lower_bound", "0.0047"), "the lower bound");
+    altered("verdict", "ppo", "certificate.json", &|t| t.replace("feasible", "infeasible"), "verdict is not");
+    altered("distance", "infeasible", "certificate.json", &number("distance", "0.001"), "distance is not");
+    altered(
+        "bound",
+        "infeasible",
+        "certificate.json",
+        &number("lower_bound", "0.0047"),
+        "lower_bound is not",
+    );
     altered("proof", "infeasible", "certificate.json", &number("values", "-9.5"), "the lower bound");
     altered("measurement", "exact", "certificate.json", &number("z_bar", "0.1"), "a measurement");
-    altered("result", "exact", "result.json", &number("z", "0.1"), "entry 0 of the measurements");
+    altered("result", "exact", "result.json", &number("z", "0.1"), "measurements is not");
     altered("weights", "exact", "manifest.json", &number("weight", "0.5"), "weights");
     let swap = |text: &str| {
         // Two weights exchanged: their sum stays 1.
@@ -217,7 +244,7 @@ fn claims_hold_when_computed_again_and_altered_ones_do_not() {
         manifest.join("\n") + "\n"
     };
     altered("swapped", "exact", "manifest.json", &swap, "entry");
-    altered("mean", "cart-pole", "certificate.json", &number("z_bar", "99"), "measurements");
+    altered("mean", "cart-pole", "certificate.json", &number("z_bar", "99"), "allow to claim");
     // Without a right checksum nothing else is looked at.
     let folder = place.join("exact");
     let problem = fs::read_to_string(folder.join("problem.toml")).unwrap();

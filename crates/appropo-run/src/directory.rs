@@ -29,15 +29,10 @@ impl Directory {
     /// A folder for a new run, to write to: it must be empty, or not there yet.
     pub fn create(path: &Path) -> Result<Self> {
         fs::create_dir_all(path).map_err(io(path, "made"))?;
+        is_free(path)?;
         let directory = Self::locked(path)?;
-        let entries = fs::read_dir(path).map_err(io(path, "read"))?;
-        for entry in entries {
-            let name = entry.map_err(io(path, "read"))?.file_name();
-            // What a process leaves that was killed before it was a run.
-            if !BEFORE_RUN.iter().any(|known| name == **known) {
-                return Err(Error::NotEmpty { path: path.to_owned() });
-            }
-        }
+        // Another process may have begun a run in between.
+        is_free(path)?;
         Ok(directory)
     }
 
@@ -122,8 +117,12 @@ impl Directory {
     /// All of a file.
     pub fn read_bytes(&self, name: &str) -> Result<Vec<u8>> {
         let path = self.file(name);
+        let data = fs::metadata(&path).map_err(io(&path, "read"))?;
+        if !data.is_file() {
+            return Err(damaged(&path, "it is not a plain file"));
+        }
         let file = File::open(&path).map_err(io(&path, "read"))?;
-        let length = file.metadata().map_err(io(&path, "read"))?.len();
+        let length = data.len();
         if length > LARGEST {
             return Err(damaged(&path, format!("it has {length} bytes, more than any file of a run")));
         }
@@ -165,14 +164,26 @@ pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Resu
         Some(found) if found > u64::from(FORMAT) => {
             return Err(Error::Newer { path: path.to_owned(), found, known: FORMAT });
         }
-        Some(_) => {}
-        None => return Err(damaged(path, "it does not say its format")),
+        Some(1..) => {}
+        _ => return Err(damaged(path, format!("its format is not a number from 1 to {FORMAT}"))),
     }
     if !sealed::is_whole_json(text) {
         return Err(damaged(path, "its checksum does not fit its content"));
     }
     // From the text, which has every digit.
     serde_json::from_str(text).map_err(|error| damaged(path, error.to_string()))
+}
+
+/// Refuses a folder with anything but what a process leaves that was killed before it was a run.
+fn is_free(path: &Path) -> Result<()> {
+    for entry in fs::read_dir(path).map_err(io(path, "read"))? {
+        let name = entry.map_err(io(path, "read"))?.file_name();
+        let is_left_over = name.to_str().is_some_and(|name| BEFORE_RUN.contains(&name) || is_temporary(name));
+        if !is_left_over {
+            return Err(Error::NotEmpty { path: path.to_owned() });
+        }
+    }
+    Ok(())
 }
 
 fn is_temporary(name: &str) -> bool {

@@ -45,7 +45,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// There is no run in the folder.
-    #[error("{} holds no run: it has no file run.json; name the folder that --run wrote", path.display())]
+    #[error("{} holds no run: it has no file run.json; name the folder of a run, or begin one there with \"appropo solve PROBLEM --run\"", path.display())]
     NoRun {
         /// The folder.
         path: PathBuf,

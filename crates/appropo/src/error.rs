@@ -149,6 +149,9 @@ pub enum Error {
         /// What does not fit.
         problem: String,
     },
+    /// Someone asked to stop.
+    #[error("stopped on request")]
+    Interrupted,
     /// Something that can't be saved and taken up again.
     #[error("{what} can't be saved and taken up again; run it to its end in one go")]
     Unsaved {

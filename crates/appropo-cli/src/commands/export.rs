@@ -14,7 +14,13 @@ pub fn run(folder: &str, file: &str) -> Result<Output, Failure> {
     let problem = Problem::load_run(&directory)?;
     let mixture = load_mixture(&directory, &problem)?;
     let file = Path::new(file);
-    let stem = file.file_stem().map_or("policy".into(), |stem| stem.to_string_lossy().into_owned());
+    if file.extension().is_none_or(|extension| extension != "onnx") {
+        let shown = file.display();
+        return Err(Failure::Input(format!(
+            "--onnx {shown}: expected the name of a file such as policy.onnx"
+        )));
+    }
+    let stem = file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
     let count = mixture.parts().len();
     let mut policies = Vec::new();
     for (i, (weight, policy)) in mixture.parts().iter().enumerate() {

@@ -36,6 +36,11 @@ pub fn run(folders: &[String], out: Option<&str>) -> Result<Output, Failure> {
         (None, [folder]) => Path::new(folder).join(REPORT),
         (None, _) => Path::new("comparison.html").to_owned(),
     };
+    let is_run = path.parent().is_some_and(|folder| folder.join(record::RUN).is_file());
+    if is_run && path.file_name().is_none_or(|name| name != REPORT) {
+        let shown = path.display();
+        return Err(Failure::Input(format!("--out {shown}: in the folder of a run it must be {REPORT}")));
+    }
     std::fs::write(&path, render(&pages))
         .map_err(|error| Failure::Other(format!("{} can't be written: {error}", path.display())))?;
     Ok(Output { text: format!("{}\n", path.display()), status: 0 })

@@ -8,6 +8,7 @@ use appropo::solver::Round;
 use appropo_run::Directory;
 
 use super::report;
+use super::verify::load_mixture;
 use crate::args::Solve;
 use crate::ended;
 use crate::judge::judge;
@@ -29,6 +30,7 @@ pub fn run(arguments: &Solve) -> Result<Output, Failure> {
     }
     let progress = Progress::new(&problem, settings.samples, arguments.quiet || arguments.settings.json);
     if let Some(folder) = &arguments.run {
+        record::catch_interrupts();
         let about = About {
             version: env!("CARGO_PKG_VERSION").into(),
             problem: problem.name.clone(),
@@ -63,14 +65,20 @@ impl Watch for Shown<'_> {
     }
 }
 
+fn stopped(path: &str) -> Output {
+    Output { text: format!("stopped; go on with \"appropo resume {path}\"\n"), status: 130 }
+}
+
 /// Goes on with a run from its last checkpoint.
 pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Output, Failure> {
+    record::catch_interrupts();
     let directory = Directory::open(Path::new(folder))?;
     let problem = Problem::load_run(&directory)?;
     let settings = problem.settings.clone();
     if directory.has(record::RESULT) {
         // Killed after its last file was written, or simply done.
         directory.remove(record::CHECKPOINT)?;
+        load_mixture(&directory, &problem)?;
         return ended::report(&directory, &problem)?.output(&problem, json);
     }
     let quiet = quiet || json;
@@ -91,10 +99,13 @@ fn go_on(
     state: Option<Vec<u8>>,
     json: bool,
 ) -> Result<Output, Failure> {
-    record::catch_interrupts();
     let start = Instant::now();
     let (mut rng, written) = (random::generator(settings.seed), recorder.times.writing);
-    let solved = search(problem, settings, &mut rng, state.as_deref(), &mut recorder)?;
+    let path = recorder.directory.path().display().to_string();
+    let solved = match search(problem, settings, &mut rng, state.as_deref(), &mut recorder) {
+        Err(_) if record::was_interrupted() => return Ok(stopped(&path)),
+        solved => solved?,
+    };
     if let Some(failure) = recorder.failure {
         return Err(failure);
     }
@@ -102,11 +113,8 @@ fn go_on(
     recorder.times.oracle += answering;
     recorder.times.player +=
         (start.elapsed().as_secs_f64() - answering - (recorder.times.writing - written)).max(0.0);
-    let path = recorder.directory.path().display().to_string();
-    if recorder.interrupted {
-        recorder.finish_log()?;
-        let text = format!("stopped; go on with \"appropo resume {path}\"\n");
-        return Ok(Output { text, status: 130 });
+    if recorder.interrupted || record::was_interrupted() && solved.failure.is_some() {
+        return Ok(stopped(&path));
     }
     let judging = Instant::now();
     let found = judge(problem, settings, &solved, &mut rng)?;

@@ -8,11 +8,13 @@ use appropo::nn::Inputs;
 use appropo::oracle::Exact;
 use appropo::policy::{Actions, AnyPolicy, Mixed};
 use appropo::random;
+use appropo::set::ConvexSet;
 use appropo_run::{Directory, Log, policies};
 
 use crate::ended::{self, Ended};
-use crate::judge::{fresh, measure, tables};
+use crate::judge::{all_measures, claim, fresh, measure, tables};
 use crate::problem::Problem;
+use crate::record::{About, RESULT, RUN};
 use crate::search::known;
 use crate::{Failure, Output};
 
@@ -50,13 +52,8 @@ fn check(directory: &Directory, seed: Option<u64>, text: &mut String) -> Result<
     let _ =
         writeln!(text, "ok      every file is as it was written, by its checksum; {} rounds", rounds.len());
     let _ = writeln!(text, "ok      the mixture: {} policies that fit the world", mixture.parts().len());
-    if certificate.verdict != ended.verdict || certificate.distance != ended.distance {
-        return Err(refuted("the result claims something else than the certificate"));
-    }
-    let dim = problem.target.set().dim();
-    if certificate.z_bar.len() != dim || ended.z.len() != problem.world.measures().dim() {
-        return Err(refuted("the measurements are of another problem"));
-    }
+    let last = rounds.last().map_or((0, 0), |line| (line.round, line.samples));
+    consistent(directory, &problem, &ended, &certificate, last, mixture.parts().len())?;
     match (problem.world.model(), tables(&mixture)) {
         (Some(_), Some(tables)) => {
             let z = measure(&problem, &tables)?;
@@ -64,6 +61,14 @@ fn check(directory: &Directory, seed: Option<u64>, text: &mut String) -> Result<
             let selected = known(&problem)?.select(problem.target.selection());
             let oracle = Exact::new(selected, problem.discounting, problem.settings.planner)?;
             oracle.check(&certificate, problem.target.set(), &tables).map_err(|e| refuted(e.to_string()))?;
+            let again = oracle.recompute(&certificate, problem.target.set(), &tables)?;
+            if again.verdict != certificate.verdict {
+                return Err(refuted(format!(
+                    "the verdict is claimed as {:?}, but what is known says {:?}",
+                    certificate.verdict, again.verdict
+                )));
+            }
+            agree("the lower bound", &[certificate.lower_bound], &[again.lower_bound])?;
             let _ = writeln!(
                 text,
                 "ok      the measurements of the mixture, computed in the model; their distance from the set is {}",
@@ -87,6 +92,40 @@ fn check(directory: &Directory, seed: Option<u64>, text: &mut String) -> Result<
     })
 }
 
+/// What the files say of one another.
+fn consistent(
+    directory: &Directory,
+    problem: &Problem,
+    ended: &Ended,
+    certificate: &Certificate,
+    (rounds, samples): (usize, u64),
+    policies: usize,
+) -> Result<(), Failure> {
+    let about: About = directory.read_json(RUN)?;
+    if certificate.tolerance != problem.settings.tolerance || about.seed != problem.settings.seed {
+        return Err(refuted("the certificate's tolerance or the run's seed is not that of problem.toml"));
+    }
+    let measures = problem.world.measures().dim();
+    if certificate.z_bar.len() != problem.target.set().dim() || ended.z.len() != measures {
+        return Err(refuted("the measurements are of another problem"));
+    }
+    // What went wrong may have taken steps that no round tells of.
+    let samples = if ended.failure.is_some() { ended.samples } else { samples };
+    if (ended.oracle_calls, ended.samples, ended.policies) != (rounds, samples, policies) {
+        return Err(refuted("the result counts other rounds, samples or policies than there are"));
+    }
+    // Everything that the result says for people follows from the rest.
+    let expected =
+        serde_json::to_value(ended::report(directory, problem)?).map_err(|e| refuted(e.to_string()))?;
+    let stated: serde_json::Value = directory.read_json(RESULT)?;
+    for (key, value) in expected.as_object().into_iter().flatten().filter(|(key, _)| *key != "seconds") {
+        if stated.get(key) != Some(value) {
+            return Err(refuted(format!("result.json: {key} is not what the certificate and z make it")));
+        }
+    }
+    Ok(())
+}
+
 /// The claim of a learnt policy, by episodes that its run never saw.
 fn by_playing(
     problem: &Problem,
@@ -99,19 +138,20 @@ fn by_playing(
     let Some(claimed) = &ended.evaluation else {
         return Err(refuted("the result does not say which episodes it rests on"));
     };
-    agree("the measurements", &certificate.z_bar, &claimed.mean)?;
-    // Another stream of draws than the run's own.
-    let seed = seed.unwrap_or(!problem.settings.seed);
-    let found = fresh(problem, mixture, &mut random::generator(seed), None)?;
-    for i in 0..found.mean.len() {
-        let apart = (found.mean[i] - claimed.mean[i]).abs();
-        if apart > found.radii[i] + claimed.radii[i].abs() {
-            return Err(refuted(format!(
-                "entry {i} of the measurements is claimed as {}, but fresh episodes give {} ± {}",
-                claimed.mean[i], found.mean[i], found.radii[i]
-            )));
-        }
+    if *certificate != claim(claimed, problem.settings.tolerance) {
+        return Err(refuted("the certificate is not what the result's episodes allow to claim"));
     }
+    // Another stream of draws than the run's own.
+    let seed = seed.unwrap_or(problem.settings.seed.wrapping_add(1));
+    let mut rng = random::generator(seed);
+    let found = fresh(problem, mixture, &mut rng, None)?;
+    if claimed.confidence != found.confidence {
+        return Err(refuted(format!("the level is {}, expected {}", claimed.confidence, found.confidence)));
+    }
+    agree("the distance", &[claimed.distance], &[problem.target.set().distance(&claimed.mean)])?;
+    near(&claimed.mean, &found.mean, &found.radii)?;
+    let (mean, radii) = all_measures(problem, mixture, found.episodes, &mut rng)?;
+    near(&ended.z, &mean, &radii)?;
     let holds = match certificate.verdict {
         Verdict::Feasible => found.finding == Finding::Inside,
         Verdict::Infeasible => false,
@@ -128,6 +168,20 @@ fn by_playing(
         "ok      {} fresh episodes with seed {seed} agree at level {}",
         found.episodes, found.confidence
     );
+    Ok(())
+}
+
+/// Two means of as many episodes are at most two radii apart.
+fn near(claimed: &[f64], found: &[f64], radii: &[f64]) -> Result<(), Failure> {
+    for i in 0..found.len() {
+        // Written so that NaN is far.
+        if !((found[i] - claimed[i]).abs() <= 2.0 * radii[i]) {
+            return Err(refuted(format!(
+                "entry {i} of the measurements is claimed as {}, but fresh episodes give {} ± {}",
+                claimed[i], found[i], radii[i]
+            )));
+        }
+    }
     Ok(())
 }
 
