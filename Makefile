@@ -1,11 +1,13 @@
 .PHONY: test bench
 
-# Everything that must hold: formatter, linter, documentation and all tests.
+# Everything that must hold: formatter, linter, documentation, all tests, and what others read of our files.
 test:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- $(if $(CI),-D warnings)
 	cargo test --workspace
 	RUSTDOCFLAGS="$(if $(CI),-D warnings)" cargo doc --workspace --no-deps
+	tests/python/run.sh
+	tests/browser/run.sh
 
 # Speed as ratios to a named alternative in the same run.
 bench:
