@@ -44,6 +44,9 @@ pub fn normal(rng: &mut Generator) -> f64 {
 
 /// About a draw from the gamma distribution of this shape and of scale 1 (Wilson and Hilferty 1931).
 pub fn gamma(shape: f64, rng: &mut Generator) -> f64 {
+    if shape < 1.0 {
+        return gamma(shape + 1.0, rng) * unit(rng).powf(1.0 / shape);
+    }
     let cube_root = 1.0 - 1.0 / (9.0 * shape) + normal(rng) / (3.0 * shape.sqrt());
     shape * cube_root.max(f64::EPSILON).powi(3)
 }

@@ -53,11 +53,14 @@ pub trait Imagine {
     /// The oracle of the model. What it proves, it proves of the model only.
     fn imagined(&mut self) -> Result<&mut Self::Oracle>;
 
-    /// Plays a mixed policy once. Returns whether the budget allows for more.
-    fn practise(&mut self, mixture: &Mixed<<Self::Oracle as Respond>::Policy>) -> Result<bool>;
+    /// Plays a mixed policy once, for as long as it matters.
+    fn practise(&mut self, mixture: &Mixed<<Self::Oracle as Respond>::Policy>) -> Result<()>;
 
-    /// Tries everything once more. Returns whether the budget allows for more.
-    fn explore(&mut self) -> Result<bool>;
+    /// Tries everything once more.
+    fn explore(&mut self) -> Result<()>;
+
+    /// Whether no more steps can be taken.
+    fn is_spent(&self) -> bool;
 
     /// How much episodes differed in the world so far, entry by entry; not finite below two episodes.
     fn deviations(&self) -> Vec<f64>;

@@ -87,6 +87,9 @@ impl Respond for Imagined {
 /// How likely a plan must be to meet something new for it to be worth playing on.
 const REACH: f64 = 0.02;
 
+/// How many times the surprises of the model those of drawn ones are.
+const DOUBT: f64 = 4.0;
+
 /// In a model that was learnt some policies may never end, where in the world they do.
 const ALMOST_ONE: f64 = 0.9999;
 
@@ -225,21 +228,37 @@ impl Model {
         (0..self.actions).rev().max_by_key(tried).unwrap_or(action)
     }
 
+    /// How many trials a surprise weighs: the odds that repeating an action in a state does not do what it mostly did,
+    /// over all that was tried again.
+    fn surprise(&self) -> f64 {
+        let (mut odd, mut repeats) = (0.5, 1.0);
+        for seen in self.seen.iter().filter(|seen| !seen.is_empty()) {
+            let counts = seen.iter().map(|(_, _, count)| f64::from(*count));
+            let (sum, most) = counts.fold((0.0, 0.0), |(sum, most): (f64, f64), n| (sum + n, most.max(n)));
+            odd += sum - most;
+            repeats += sum - 1.0;
+        }
+        odd / (repeats - odd)
+    }
+
     /// What was seen as a model. An action that is not trusted ends the episode while exploring; otherwise it is the same
     /// as the one tried most often there, and ends the episode only where none was tried.
     ///
-    /// With a generator, a model drawn from those that may as well be true: frequencies are drawn given the counts (a
-    /// Bayesian bootstrap), and with probability 1/(n + 1) (Laplace's rule of succession) an action tried n times can also
-    /// do what any action did in its state, since what was tried once looks certain.
+    /// Unless exploring, what any action did in the state counts too, as many trials as [`surprise`](Self::surprise)
+    /// says: what was tried once would else look certain, and plans seek out what happened to go well. With a generator,
+    /// a model drawn from those that may as well be true: the Dirichlet distribution with these counts, surprises four
+    /// times as many, because few draws must notice what may be wrong.
     fn estimated(&self, exploring: bool, mut doubt: Option<Generator>) -> Result<TabularMdp> {
         let end = self.states;
         let mut model = TabularMdp::builder(end + 1, self.actions, self.episode.world().measures().clone());
         model.terminal(end);
-        let weigh = |count: u32, doubt: &mut Option<Generator>| match doubt {
-            Some(rng) => random::gamma(f64::from(count), rng),
-            None => f64::from(count),
+        let weigh = |count: f64, doubt: &mut Option<Generator>| match doubt {
+            Some(rng) => random::gamma(count, rng),
+            None => count,
         };
-        let starts: Vec<f64> = self.starts.iter().map(|start| weigh(start.1, &mut doubt)).collect();
+        let surprise = self.surprise() * if doubt.is_some() { DOUBT } else { 1.0 };
+        let starts: Vec<f64> =
+            self.starts.iter().map(|start| weigh(f64::from(start.1), &mut doubt)).collect();
         let total: f64 = starts.iter().sum();
         for ((state, _), weight) in self.starts.iter().zip(starts) {
             model.start(*state, weight / total);
@@ -252,16 +271,14 @@ impl Model {
                 continue;
             }
             let mut shares: Vec<(u32, u32, f64)> =
-                self.seen[shown].iter().map(|&(n, o, count)| (n, o, weigh(count, &mut doubt))).collect();
-            if let Some(rng) = &mut doubt {
-                let tried = f64::from(self.tried[shown]);
-                if random::unit(rng) * (tried + 1.0) < 1.0 {
-                    let all = self.seen[first..first + self.actions].iter().flatten();
-                    let counts = all.clone().map(|(_, _, count)| f64::from(*count));
-                    let pick = random::choose(counts.clone(), counts.sum(), rng);
-                    shares.extend(all.skip(pick).take(1).map(|&(n, o, _)| (n, o, random::gamma(1.0, rng))));
-                }
+                self.seen[shown].iter().map(|&(n, o, count)| (n, o, f64::from(count))).collect();
+            if !exploring {
+                let all = self.seen[first..first + self.actions].iter().flatten();
+                let tried: u32 = self.tried[first..first + self.actions].iter().sum();
+                let share = surprise / f64::from(tried);
+                shares.extend(all.map(|&(n, o, count)| (n, o, share * f64::from(count))));
             }
+            shares.iter_mut().for_each(|(_, _, weight)| *weight = weigh(*weight, &mut doubt));
             let total: f64 = shares.iter().map(|(_, _, weight)| weight).sum();
             for (next, outcome, weight) in shares {
                 model.transition(
@@ -296,23 +313,28 @@ impl Imagine for Model {
         Ok(self.imagined.insert(imagined))
     }
 
-    fn practise(&mut self, mixture: &Mixed<TabularPolicy>) -> Result<bool> {
+    fn practise(&mut self, mixture: &Mixed<TabularPolicy>) -> Result<()> {
         self.start()?;
         let (mut memory, mut action) = (Memory::default(), [0.0]);
         if let Some(policy) = mixture.draw(&mut self.rng) {
-            while self.goes_on() {
+            // What comes later counts little, and a policy that turns in circles teaches little.
+            let enough = 1.0 / (1.0 - self.discounting.gamma());
+            while self.goes_on() && (self.episode.steps() as f64) < enough {
                 let (observation, step) = (self.episode.observation(), self.episode.steps());
                 policy.act(observation, step, &mut self.rng, &mut memory, &mut action);
                 self.step(action[0] as usize)?;
             }
         }
-        Ok(self.samples < self.options.budget)
+        Ok(())
     }
 
-    fn explore(&mut self) -> Result<bool> {
+    fn explore(&mut self) -> Result<()> {
         self.options.trials += 1;
-        self.survey()?;
-        Ok(self.samples < self.options.budget)
+        self.survey()
+    }
+
+    fn is_spent(&self) -> bool {
+        self.samples >= self.options.budget
     }
 
     fn deviations(&self) -> Vec<f64> {

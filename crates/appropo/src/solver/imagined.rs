@@ -18,9 +18,9 @@ pub struct Assurance {
 }
 
 impl Default for Assurance {
-    /// 20 models, which the rover needs. Where chance plays a larger part more are better.
+    /// 50 models.
     fn default() -> Self {
-        Self { models: 20 }
+        Self { models: 50 }
     }
 }
 
@@ -30,7 +30,8 @@ type PolicyOf<M> = <<M as Imagine>::Oracle as Respond>::Policy;
 ///
 /// The whole game is played in the model, which costs no samples, for an aim as deep inside the set as the model allows.
 /// Its mixture is then played in the world, which makes the model better, until it lies in the set in every one of some
-/// models that may as well be true. While games are lost more often than won, everything is tried once more instead.
+/// models that may as well be true. Everything is tried once more instead while games are lost more often than won, and
+/// whenever practice has taken more steps than trying did. Where the budget ends first, the last game decides.
 pub fn appropo_imagined<M: Imagine>(
     set: &SharedSet,
     mut player: impl FnMut(&SharedSet) -> Result<Box<dyn Player>>,
@@ -55,6 +56,7 @@ pub fn resume_imagined<M: Imagine>(
     let mut loader = Loader::new(state);
     let mut progress = Progress::new(set);
     (progress.rounds, (progress.won, progress.lost)) = loader.get()?;
+    progress.practised = loader.get()?;
     loader.get_finite("a depth", &mut progress.depth.shares)?;
     model.load(&mut loader)?;
     loader.finish()?;
@@ -91,19 +93,14 @@ fn imagine<M: Imagine>(
             state: &|| {
                 let mut saver = Saver::default();
                 saver.put(&(before.rounds, (before.won, before.lost)));
+                saver.put(&before.practised);
                 saver.put_all(&before.depth.shares);
                 model.save(&mut saver)?;
                 Ok(saver.into_bytes())
             },
         };
-        let stops = observer.round(&now).is_break() || is_sure || progress.rounds >= options.rounds;
-        let goes_on = !stops
-            && if progress.won >= progress.lost {
-                model.practise(&attempt.mixture)?
-            } else {
-                model.explore()?
-            };
-        if !goes_on {
+        let is_over = is_sure || model.is_spent() || progress.rounds >= options.rounds;
+        if observer.round(&now).is_break() || is_over {
             let certificate = Evidence::default().certificate(attempt.z_bar, distance, options.tolerance);
             return Ok(Solution {
                 // What holds in the model is no claim about the world.
@@ -111,9 +108,16 @@ fn imagine<M: Imagine>(
                 regret: attempt.regret,
                 mixture: attempt.mixture,
                 rounds: progress.rounds,
-                gave_up: !stops,
+                gave_up: model.is_spent() && !is_sure,
                 failure: None,
             });
+        }
+        let samples = model.samples();
+        if progress.won >= progress.lost && 2 * progress.practised <= samples {
+            model.practise(&attempt.mixture)?;
+            progress.practised += model.samples() - samples;
+        } else {
+            model.explore()?;
         }
         if attempt.hit {
             progress.depth.deepen();
@@ -127,12 +131,14 @@ struct Progress {
     rounds: usize,
     won: usize,
     lost: usize,
+    /// Steps taken by mixtures.
+    practised: u64,
     depth: Depth,
 }
 
 impl Progress {
     fn new(set: &SharedSet) -> Self {
-        Self { rounds: 0, won: 0, lost: 0, depth: Depth::of(set) }
+        Self { rounds: 0, won: 0, lost: 0, practised: 0, depth: Depth::of(set) }
     }
 }
 
