@@ -3,7 +3,8 @@
 #
 # Usage: tests/browser/run.sh [FOLDER]
 # FOLDER holds pages with their data beside them, as the example sample_pages
-# writes them; without one, they are written to target/browser-pages.
+# writes them; without one, they are written to target/browser-pages, and the
+# program's own runs and their reports to target/browser-runs.
 # Exit status: 0 all is well, 1 a test failed, 3 no set-up.
 set -u
 
@@ -26,10 +27,44 @@ if ! cmp -s "$needs" "$venv/requirements.txt"; then
     cp "$needs" "$venv/requirements.txt"
 fi
 
-pages=${1-}
-if [ -z "$pages" ]; then
-    pages=target/browser-pages
-    cargo run --quiet --package appropo-run --example sample_pages "$pages" >&2 ||
-        stop "the example sample_pages failed (see above)"
+test() { # MODULE
+    "$venv/bin/python" -B -m unittest "tests/browser/$1.py"
+}
+
+if [ -n "${1-}" ]; then
+    PAGES=$1 test test_page
+    exit
 fi
-PAGES=$pages exec "$venv/bin/python" -B -m unittest tests/browser/test_page.py
+
+PAGES=target/browser-pages RUNS=target/browser-runs
+export PAGES RUNS
+cargo run --quiet --package appropo-run --example sample_pages "$PAGES" >&2 ||
+    stop "the example sample_pages failed (see above)"
+cargo build --quiet --package appropo-cli >&2 || stop "the program cannot be built (see above)"
+appropo=${CARGO_TARGET_DIR:-target}/debug/appropo
+
+solve() { # NAME PROBLEM [OPTION...]
+    name=$1
+    shift
+    "$appropo" solve "$@" --run "$RUNS/$name" --quiet >"$RUNS/$name.txt"
+    # Infeasible and undecided are results too.
+    case $? in 0 | 3 | 4) ;; *) stop "solve $* failed (see above)" ;; esac
+    "$appropo" report "$RUNS/$name" >&2 || stop "report $name failed (see above)"
+}
+
+rm -rf "$RUNS"
+mkdir -p "$RUNS"
+solve exact mars-rover-diverse
+solve infeasible mars-rover-infeasible
+solve treasure deep-sea-treasure
+solve lake frozen-lake
+solve ppo mars-rover-diverse --oracle ppo --samples 25000
+solve cart-pole cart-pole --oracle ppo
+solve long mars-rover-diverse --player ogd --rounds 10000 --tolerance 1e-12
+"$appropo" report "$RUNS/exact" "$RUNS/ppo" "$RUNS/long" --out "$RUNS/comparison.html" >&2 ||
+    stop "the comparison failed (see above)"
+
+failed=0
+test test_page || failed=1
+test test_runs || failed=1
+exit $failed

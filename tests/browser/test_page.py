@@ -5,75 +5,20 @@ Most tests look at the pages of the example sample_pages, and are skipped for ot
 
 import json
 import os
-import re
 import unittest
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from tests.browser.chromium import LOAD_MILLISECONDS, PHONE, BrowserTest, brightness, numbers, plain
 
 PAGES = Path(os.environ["PAGES"]).resolve()
 NAMES = sorted(path.stem for path in PAGES.glob("*.html"))
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-LOAD_MILLISECONDS = 1000
-PHONE = {"width": 360, "height": 740}
 
 
-def plain(text):
-    """Text as a program writes it."""
-    return text.replace("\u2212", "-").replace("\u00a0", " ")
-
-
-def numbers(text):
-    return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", plain(text).replace(",", " "))]
-
-
-def brightness(colour):
-    return sum(int(part) for part in re.findall(r"\d+", colour)[:3]) / 3
-
-
-class PageTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.playwright = sync_playwright().start()
-        cls.browser = cls.playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        cls.playwright.stop()
-
-    def open(self, name, before="", **options):
-        """The page once it is drawn; the test fails if it complains or asks for anything else."""
+class PageTest(BrowserTest):
+    def open(self, name, **options):
         if name not in NAMES:
             self.skipTest(f"{PAGES} has no {name}.html")
-        context = self.browser.new_context(**options)
-        self.addCleanup(context.close)
-        page = context.new_page()
-        page.add_init_script(before)
-        wrong = []
-        self.addCleanup(lambda: self.assertEqual(wrong, [], name))
-        own = (PAGES / f"{name}.html").as_uri()
-        page.on("console", lambda message: wrong.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on("request", lambda request: request.url.split("#")[0] in (own, "data:,") or wrong.append(request.url))
-        page.goto(own)
-        self.wait(page, "[...document.querySelectorAll('.drawing')].every(d => d.firstChild || d.closest('details:not([open])'))")
-        return page
-
-    def wait(self, page, condition):
-        """Playwright's own waiting evaluates strings in the page, which the page forbids."""
-        for _ in range(200):
-            if page.evaluate(condition):
-                return
-            page.wait_for_timeout(10)
-        self.fail(f"never true: {condition}")
+        return self.open_file(PAGES / f"{name}.html", **options)
 
     def data(self, name):
         return json.loads((PAGES / f"{name}.json").read_text())
@@ -84,10 +29,7 @@ class PageTest(unittest.TestCase):
     def test_loads_at_once_and_asks_for_nothing(self):
         for name in NAMES:
             with self.subTest(name):
-                # The best of three, since the machine may be busy with something else.
-                loaded = "performance.getEntriesByType('navigation')[0].loadEventEnd"
-                best = min(self.open(name).evaluate(loaded) for _ in range(3))
-                self.assertLess(best, LOAD_MILLISECONDS)
+                self.assertLess(self.load_time(PAGES / f"{name}.html"), LOAD_MILLISECONDS)
 
     def test_shows_no_broken_numbers(self):
         for name in NAMES:

@@ -10,6 +10,7 @@ mod judge;
 mod picture;
 mod problem;
 mod progress;
+mod quantity;
 mod record;
 mod report;
 mod reproduce;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::Failure;
 use crate::problem::{OracleKind, Problem, Settings};
 use crate::progress::Progress;
+use crate::quantity::{self, Quantity};
 use crate::search::Watch;
 
 pub const PROBLEM: &str = "problem.toml";
@@ -58,7 +59,8 @@ pub struct Times {
 /// Writes what a search leaves behind.
 pub struct Recorder<'a> {
     pub directory: Directory,
-    singles: Vec<(String, usize, f64)>,
+    problem: &'a Problem,
+    quantities: Vec<Quantity>,
     log: Log,
     /// A learnt model plays the round again that a state was saved in.
     repeats: bool,
@@ -122,7 +124,8 @@ impl<'a> Recorder<'a> {
             // Curves are a convenience: a run does not fail for them.
             curves: Curves::open(&directory, rounds).ok(),
             directory,
-            singles: single_entries(problem),
+            problem,
+            quantities: quantity::all(problem),
             log,
             repeats: settings.oracle_for(&problem.world) == OracleKind::Model,
             every,
@@ -166,17 +169,16 @@ impl<'a> Recorder<'a> {
     }
 
     fn add<P>(&mut self, round: &Round<P>) {
-        let named = |z: &[f64]| {
-            self.singles.iter().map(|(name, entry, factor)| (name.clone(), z[*entry] / factor)).collect()
-        };
+        let value = |quantity: &Quantity, z: &[f64]| (quantity.name.clone(), quantity.value(self.problem, z));
+        let all = self.quantities.iter();
         self.log.add(&RoundLine {
             round: round.round,
             samples: round.samples,
             distance: round.distance,
             lower_bound: round.lower_bound,
-            lambda: self.singles.iter().map(|(name, entry, _)| (name.clone(), round.lam[*entry])).collect(),
-            answer: named(round.z_hat),
-            mixture: named(round.z_bar),
+            lambda: all.clone().map(|q| (q.name.clone(), q.price(self.problem, round.lam))).collect(),
+            answer: all.clone().map(|q| value(q, round.z_hat)).collect(),
+            mixture: all.map(|q| value(q, round.z_bar)).collect(),
         });
     }
 
@@ -200,7 +202,7 @@ impl Watch for Recorder<'_> {
         if let Some(curves) = &mut self.curves {
             let rate = self.progress.rate(round.samples);
             // Nor does it end for them.
-            if curves.add(&self.singles, round, rate).is_err() {
+            if curves.add(self.problem, &self.quantities, round, rate).is_err() {
                 self.curves = None;
             }
         }
@@ -267,7 +269,8 @@ impl Curves {
 
     fn add<P>(
         &mut self,
-        singles: &[(String, usize, f64)],
+        problem: &Problem,
+        quantities: &[Quantity],
         round: &Round<P>,
         rate: f64,
     ) -> std::io::Result<()> {
@@ -280,9 +283,9 @@ impl Curves {
             add(names::STEPS_PER_SECOND, rate)?;
         }
         add(names::TIME_ELAPSED, self.start.elapsed().as_secs_f64())?;
-        for (name, entry, factor) in singles {
-            add(&names::measure(name), round.z_bar[*entry] / factor)?;
-            add(&names::lambda(name), round.lam[*entry])?;
+        for quantity in quantities {
+            add(&names::measure(&quantity.name), quantity.value(problem, round.z_bar))?;
+            add(&names::lambda(&quantity.name), quantity.price(problem, round.lam))?;
         }
         Ok(())
     }
@@ -290,18 +293,6 @@ impl Curves {
 
 fn now() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
-}
-
-/// The measures of a single number that constraints look at: name, selected entry, and its unit.
-pub fn single_entries(problem: &Problem) -> Vec<(String, usize, f64)> {
-    let selection = &problem.target.selection().entries;
-    let mut singles: Vec<(String, usize, f64)> = Vec::new();
-    for (name, range) in problem.world.measures().iter().filter(|(_, range)| range.len() == 1) {
-        if let Some(place) = selection.iter().position(|(entry, _)| *entry == range.start) {
-            singles.push((name.to_owned(), place, selection[place].1));
-        }
-    }
-    singles
 }
 
 impl From<Error> for Failure {

@@ -41,7 +41,7 @@ pub struct Report {
     pub is_open: bool,
     /// What fresh episodes say.
     #[serde(skip)]
-    evidence: String,
+    pub evidence: String,
     /// "3 oracle calls".
     #[serde(skip)]
     effort: String,

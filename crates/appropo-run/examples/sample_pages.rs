@@ -63,15 +63,15 @@ fn measures(failure: (f64, f64), reward: (f64, f64), interval: f64) -> Vec<Measu
             name: "failure".into(),
             value: failure.0,
             interval: around(failure.0),
-            lower: None,
             upper: Some(failure.1),
+            ..Measure::default()
         },
         Measure {
             name: "reward".into(),
             value: reward.0,
             interval: around(reward.0),
             lower: Some(reward.1),
-            upper: None,
+            ..Measure::default()
         },
     ]
 }
@@ -276,6 +276,7 @@ fn long(count: usize) -> Page {
         interval: Some([0.037 + 0.01 * i as f64, 0.055 + 0.01 * i as f64]),
         lower: i.is_multiple_of(2).then_some(0.04 + 0.01 * i as f64),
         upper: (i % 3 == 1).then_some(0.07 + 0.01 * i as f64),
+        ..Measure::default()
     };
     let measures: Vec<Measure> = (0..count).map(measure).collect();
     let z = |i: usize| {

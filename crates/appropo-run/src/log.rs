@@ -22,9 +22,9 @@ pub struct RoundLine {
     pub distance: f64,
     /// No policy comes closer than this.
     pub lower_bound: f64,
-    /// λ of each measure that is a single number.
+    /// λ of each measure of one number, and the length of λ for each constraint on several.
     pub lambda: BTreeMap<String, f64>,
-    /// What the answer measures.
+    /// What the answer measures: those numbers, and the slack of those constraints.
     pub answer: BTreeMap<String, f64>,
     /// What the mixture measures.
     pub mixture: BTreeMap<String, f64>,

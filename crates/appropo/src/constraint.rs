@@ -89,6 +89,11 @@ impl Target {
         &self.constraints
     }
 
+    /// Which of the selected entries belong to each constraint.
+    pub fn ranges(&self) -> &[Range<usize>] {
+        &self.ranges
+    }
+
     /// The entries that the constraints look at.
     pub fn selection(&self) -> &Selection {
         &self.selection

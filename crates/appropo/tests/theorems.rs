@@ -62,7 +62,7 @@ fn run(
     goal: Goal,
     bound: impl Fn(usize, f64),
 ) {
-    let options = Options { rounds, tolerance: 1e-9, goal, epsilon: 1e-7 };
+    let options = Options { rounds, tolerance: 1e-9, goal, epsilon: 1e-7, ..Options::default() };
     let mut watch = |round: &Round<TabularPolicy>| {
         bound(round.round, round.distance);
         ControlFlow::Continue(())
@@ -154,7 +154,8 @@ fn theorem_3_4_decides_feasibility() {
         let g = (model.measurement_bound() * discounting().total_weight()).hypot(kappa);
         let mut player =
             Ogd::new(Arc::clone(&set), kappa, Steps::Constant(theory::step_size(g, rounds)), 0.0).unwrap();
-        let options = Options { rounds, tolerance: 1e-7, goal: Goal::Feasibility, epsilon: 1e-7 };
+        let options =
+            Options { rounds, tolerance: 1e-7, goal: Goal::Feasibility, epsilon: 1e-7, ..Options::default() };
         let solution = appropo(&set, &mut player, &mut oracle(&model), &options, &mut ()).unwrap();
         let certificate = solution.certificate;
         if certificate.verdict == Verdict::Infeasible {
@@ -205,7 +206,13 @@ fn the_players_agree() {
             Arc::new(Ball::new(random_vector(&mut rng).iter().map(|x| 4.0 * x).collect(), 0.2).unwrap());
         let v = least_distance(&set, &model);
         let solve = |player: &mut dyn Player, rounds| {
-            let options = Options { rounds, tolerance: 1e-9, goal: Goal::Distance, epsilon: 1e-7 };
+            let options = Options {
+                rounds,
+                tolerance: 1e-9,
+                goal: Goal::Distance,
+                epsilon: 1e-7,
+                ..Options::default()
+            };
             appropo(&set, player, &mut oracle(&model), &options, &mut ()).unwrap().certificate.distance
         };
         let kappa = theory::kappa(set.radius().unwrap(), 0.1);

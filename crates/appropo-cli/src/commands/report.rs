@@ -1,24 +1,25 @@
+mod shadow;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use appropo::policy::{AnyPolicy, Mixed};
-use appropo::set::ConvexSet;
-use appropo_run::page::{Constraint, Grid, Measure, Page, Part, Rounds, Shadow, render};
+use appropo_run::page::{Constraint, Grid, Page, Part, Rounds, render};
 use appropo_run::{Directory, Log, RoundLine};
 
 use super::verify::load_mixture;
-use crate::ended::{self, Ended};
+use crate::ended;
 use crate::judge::{measure, tables};
 use crate::problem::Problem;
-use crate::record::{self, About, REPORT, single_entries};
+use crate::quantity::{self, Quantity};
+use crate::record::{self, About, REPORT};
+use crate::report::Report;
 use crate::{Failure, Output};
 
 /// Points of a curve that a page shows at most.
 const POINTS: usize = 1000;
 /// Policies whose measurements a page shows at most.
 const MEASURED: usize = 200;
-/// Directions in which the outline of a set is looked for.
-const DIRECTIONS: usize = 180;
 
 /// Writes the report of one run, or the comparison of several.
 pub fn run(folders: &[String], out: Option<&str>) -> Result<Output, Failure> {
@@ -55,15 +56,15 @@ pub fn page(directory: &Directory) -> Result<Page, Failure> {
     let mixture = load_mixture(directory, &problem)?;
     let report = ended::report(directory, &problem)?;
     let times = record::times(directory);
-    let singles = single_entries(&problem);
-    let measures = singles.iter().map(|single| measured(&problem, &ended, single)).collect::<Vec<_>>();
+    let quantities = quantity::all(&problem);
+    let measures: Vec<_> = quantities.iter().map(|quantity| quantity.measure(&problem, &ended)).collect();
     let rows = report.rows(&problem);
     let interval_of = |name: &str| measures.iter().find(|m| m.name == name).and_then(|m| m.interval);
     let visits = problem.world.measures().range("visits").ok();
     Ok(Page {
         name: problem.name.clone(),
         verdict: format!("{:?}", certificate.verdict).to_lowercase(),
-        sentence: report.sentence(),
+        sentence: sentence(&report),
         version: about.version,
         seed: about.seed,
         command: about.command,
@@ -87,15 +88,15 @@ pub fn page(directory: &Directory) -> Result<Page, Failure> {
                 slack,
             })
             .collect(),
-        rounds: rounds(&log, &singles),
-        sets: shadows(&problem, &certificate.z_bar, &log, &singles),
+        sets: shadow::all(&problem, &certificate.z_bar, &log, &quantities, &measures),
         grid: problem.world.grid().zip(visits).map(|(grid, range)| Grid {
             rows: grid.rows,
             columns: grid.columns,
             cells: grid.cells.iter().collect(),
             visits: ended.z[range].to_vec(),
         }),
-        mixture: parts(&problem, &mixture, &measures),
+        mixture: parts(&problem, &mixture, &quantities),
+        rounds: rounds(log, &quantities),
         measures,
         times: vec![
             ("oracle".into(), times.oracle),
@@ -106,103 +107,40 @@ pub fn page(directory: &Directory) -> Result<Page, Failure> {
     })
 }
 
-/// A measure with the range that its constraints leave it.
-fn measured(problem: &Problem, ended: &Ended, (name, entry, factor): &(String, usize, f64)) -> Measure {
-    let at = problem.target.selection().entries[*entry].0;
-    let (lower, upper) = shadow_of_one(problem, *entry);
-    let interval = ended.evaluation.as_ref().map(|evaluation| {
-        let (mean, radius) = (evaluation.mean[*entry], evaluation.radii[*entry]);
-        [(mean - radius) / factor, (mean + radius) / factor]
-    });
-    let known = |bound: f64| bound.is_finite().then_some(bound / factor);
-    Measure { name: name.clone(), value: ended.z[at], interval, lower: known(lower), upper: known(upper) }
-}
-
-/// Far beyond anything measured, to find where a set ends.
-const FAR: f64 = 1e7;
-
-/// The least and largest value that an entry can have in the set; infinite where it has no end.
-fn shadow_of_one(problem: &Problem, entry: usize) -> (f64, f64) {
-    let set = problem.target.set();
-    let mut nearest = vec![0.0; set.dim()];
-    let mut end = |sign: f64| {
-        let mut far = vec![0.0; set.dim()];
-        far[entry] = sign * FAR;
-        set.project(&far, &mut nearest);
-        let found = nearest[entry];
-        if found * sign > 0.5 * FAR || !found.is_finite() { sign * f64::INFINITY } else { found }
+/// The verdict and the evidence for it; the verdict's own name stands before it on the page.
+fn sentence(report: &Report) -> String {
+    let verdict = report.sentence();
+    let said = verdict.split_once(": ").map_or(verdict.as_str(), |(_, said)| said);
+    let mut letters = said.chars();
+    let first = letters.next().map_or(String::new(), |letter| letter.to_uppercase().to_string());
+    let evidence = match report.evidence.as_str() {
+        "" => String::new(),
+        evidence => format!(" {evidence}."),
     };
-    (end(-1.0), end(1.0))
+    format!("{first}{}.{evidence}", letters.as_str())
 }
 
-fn rounds(log: &[RoundLine], singles: &[(String, usize, f64)]) -> Rounds {
+fn rounds(mut log: Vec<RoundLine>, quantities: &[Quantity]) -> Rounds {
     // The first, the last, and evenly many between.
-    let step = log.len().saturating_sub(1) as f64 / (POINTS - 1) as f64;
-    let mut places: Vec<usize> = match log.len() {
-        0..=POINTS => (0..log.len()).collect(),
-        _ => (0..POINTS).map(|i| (i as f64 * step).round() as usize).collect(),
-    };
-    places.dedup();
-    let lines: Vec<&RoundLine> = places.iter().map(|place| &log[*place]).collect();
+    if log.len() > POINTS {
+        let step = (log.len() - 1) as f64 / (POINTS - 1) as f64;
+        log = (0..POINTS).map(|i| log[(i as f64 * step).round() as usize].clone()).collect();
+    }
     let curve = |of: &dyn Fn(&RoundLine) -> &BTreeMap<String, f64>| -> Vec<Vec<f64>> {
         let value = |line: &RoundLine, name: &str| of(line).get(name).copied().unwrap_or(f64::NAN);
-        singles.iter().map(|(name, ..)| lines.iter().map(|line| value(line, name)).collect()).collect()
+        quantities.iter().map(|q| log.iter().map(|line| value(line, &q.name)).collect()).collect()
     };
     Rounds {
-        round: lines.iter().map(|line| line.round).collect(),
-        samples: lines.iter().map(|line| line.samples).collect(),
-        distance: lines.iter().map(|line| line.distance).collect(),
-        lower_bound: lines.iter().map(|line| line.lower_bound).collect(),
+        round: log.iter().map(|line| line.round).collect(),
+        samples: log.iter().map(|line| line.samples).collect(),
+        distance: log.iter().map(|line| line.distance).collect(),
+        lower_bound: log.iter().map(|line| line.lower_bound).collect(),
         z: curve(&|line| &line.mixture),
         lam: curve(&|line| &line.lambda),
     }
 }
 
-/// The outline of the set in the plane of each two measures, clipped to what the run saw and some room round it.
-fn shadows(
-    problem: &Problem,
-    z_bar: &[f64],
-    log: &[RoundLine],
-    singles: &[(String, usize, f64)],
-) -> Vec<Shadow> {
-    let set = problem.target.set();
-    let window = |(name, entry, factor): &(String, usize, f64)| {
-        let seen = log.iter().filter_map(|line| line.mixture.get(name)).map(|value| value * factor);
-        let ends = shadow_of_one(problem, *entry);
-        let all = seen.chain([ends.0, ends.1, z_bar[*entry]]).filter(|value| value.is_finite());
-        let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-        let room = 0.15 * (high - low).max(1e-3 * (1.0 + high.abs()));
-        (low - room, high + room)
-    };
-    let mut shadows = Vec::new();
-    let mut nearest = vec![0.0; set.dim()];
-    for x in 0..singles.len() {
-        for y in x + 1..singles.len() {
-            let ((a, fx), (b, fy)) = ((singles[x].1, singles[x].2), (singles[y].1, singles[y].2));
-            let (across, up) = (window(&singles[x]), window(&singles[y]));
-            // From far outside in every direction, the nearest point of the set lies on its outline.
-            let mut outline: Vec<[f64; 2]> = (0..DIRECTIONS)
-                .map(|k| {
-                    let angle = std::f64::consts::TAU * k as f64 / DIRECTIONS as f64;
-                    let mut far = z_bar.to_vec();
-                    far[a] += FAR * angle.cos() * (across.1 - across.0);
-                    far[b] += FAR * angle.sin() * (up.1 - up.0);
-                    set.project(&far, &mut nearest);
-                    let cut = |v: f64, (low, high): (f64, f64)| {
-                        if v.is_finite() { v.clamp(low, high) } else { low }
-                    };
-                    [cut(nearest[a], across) / fx, cut(nearest[b], up) / fy]
-                })
-                .collect();
-            outline.dedup();
-            shadows.push(Shadow { x, y, outline });
-        }
-    }
-    shadows
-}
-
-fn parts(problem: &Problem, mixture: &Mixed<AnyPolicy>, measures: &[Measure]) -> Vec<Part> {
-    let all = problem.world.measures();
+fn parts(problem: &Problem, mixture: &Mixed<AnyPolicy>, quantities: &[Quantity]) -> Vec<Part> {
     let few = mixture.parts().len() <= MEASURED && problem.world.model().is_some();
     mixture
         .parts()
@@ -210,9 +148,9 @@ fn parts(problem: &Problem, mixture: &Mixed<AnyPolicy>, measures: &[Measure]) ->
         .map(|(weight, policy)| {
             let one = tables(&Mixed::one(std::sync::Arc::clone(policy))).filter(|_| few);
             let z = one.and_then(|one| measure(problem, &one).ok());
-            let z = z.map_or(Vec::new(), |z| {
-                measures.iter().filter_map(|m| all.range(&m.name).ok()).map(|range| z[range.start]).collect()
-            });
+            let selected = z.map(|z| problem.target.selection().apply(&z));
+            let z =
+                selected.map_or(Vec::new(), |z| quantities.iter().map(|q| q.value(problem, &z)).collect());
             let kind = if matches!(policy.as_ref(), AnyPolicy::Network(_)) { "network" } else { "table" };
             Part { weight: *weight, kind: kind.into(), z }
         })

@@ -28,7 +28,8 @@ function clock(run) {
 }
 
 function distanceFigure(run) {
-  const { distance, lower_bound } = run.rounds;
+  const { round, distance, lower_bound } = run.rounds;
+  const isThinned = round[round.length - 1] - round[0] >= round.length;
   if (distance.length === 1) {
     return html(
       "p",
@@ -56,7 +57,9 @@ function distanceFigure(run) {
   return figure(
     [legend(series.map((s) => [s.name, s.className])), drawing(draw).place],
     "Distance of the mixture’s measurement z̄ from the target set, as the algorithm sees it, and the largest " +
-      `lower bound on the distance of any policy. Tolerance: ${write(run.tolerance, 3)}.` +
+      "lower bound on the distance of any policy, both in units of the constraints’ scale. " +
+      `Tolerance: ${write(run.tolerance, 3)}.` +
+      (isThinned ? ` All curves are drawn through ${writeCount(round.length)} of the rounds.` : "") +
       (hasFloor ? " Zero has no logarithm and is drawn at the bottom." : ""),
   );
 }
@@ -123,8 +126,11 @@ function measureFigure(run) {
   );
   return figure(
     panels(run.measures.length, (i) => measureDrawing(run, i)),
-    "Each measure of the mixture as the algorithm sees it, against its threshold (dashed). " +
-      "Shaded: values that are not allowed." +
+    "Each measure of the mixture, an expected sum over an episode with the problem’s discount, as the algorithm sees " +
+      "it, against its threshold (dashed). Shaded: values that are not allowed." +
+      (run.measures.some((m) => m.name.startsWith("slack of "))
+        ? " A constraint on several numbers is shown by its slack."
+        : "") +
       (hasInterval
         ? ` The dot and bar at the end are the value and ${intervalName(run)} from fresh episodes.`
         : "") +
@@ -190,7 +196,7 @@ function visitFigure(run) {
   const isCut = grid.visits.some((v) => v > most * (1 + 1e-9));
   return figure(
     [html("div", { class: "map" }, drawing((width) => heatMap(width, grid)).place)],
-    `Expected visits of the mixture to each cell: ${named.join(", ")}.` +
+    `Expected visits of the mixture to each cell, which are the steps that end there: ${named.join(", ")}.` +
       (isCut ? " Start and goal may exceed the scale, which ends at the most visited free cell." : ""),
   );
 }
@@ -246,7 +252,7 @@ function lambdaFigure(run) {
   let colour = 0;
   const series = order
     .map((i) => ({
-      name: run.measures[i].name,
+      name: run.measures[i].price || run.measures[i].name,
       xs,
       ys: run.rounds.lam[i] ?? [],
       quiet: !loud.has(i),
@@ -267,7 +273,10 @@ function lambdaFigure(run) {
     });
   return figure(
     [legend(named), drawing(draw).place],
-    "λ, the price of each measure: in every round the oracle answers with a policy for the reward −λ·z. " +
-      "Positive: less is wanted; negative: more.",
+    "λ, the price of each measure: in every round the oracle answers with a policy for the reward −λ·z, where z is " +
+      "in the constraints’ units (their scale). Positive: less is wanted; negative: more." +
+      (run.measures.some((m) => m.price.endsWith("(norm)"))
+        ? " A constraint on several numbers has a price for each, shown by their norm."
+        : ""),
   );
 }

@@ -37,7 +37,7 @@ function nearest(xs, x) {
 /**
  * Lines over rounds or samples. `chart` has: label, xTitle, yTitle, height, log, series [{name, xs, ys, className,
  * quiet}], marks [{y, text}], lower and upper (the range a value must keep to), value and interval (at the end), zero,
- * from (where the axis starts, if before the data), xName(x) for the tooltip's title.
+ * from (where the axis starts, if before the data), xLog, xName(x) for the tooltip's title.
  */
 function lineChart(width, chart) {
   const { series, lower = null, upper = null, interval = null, log = false } = chart;
@@ -54,12 +54,10 @@ function lineChart(width, chart) {
   const xs = [...new Set(series.flatMap((s) => s.xs))].sort((a, b) => a - b);
   const xRange = extent(xs, [chart.from]) ?? [0, 1];
   const isPoint = xRange[0] === xRange[1];
-  const x = linearScale(
-    isPoint ? [xRange[0] - 1, xRange[0] + 1] : xRange,
-    [frame.left, frame.right],
-    Math.max(2, Math.floor(width / 90)),
-    true,
-  );
+  const [sides, xCount] = [[frame.left, frame.right], Math.max(3, Math.floor(width / 90))];
+  const x = chart.xLog
+    ? logScale(xs, sides, xCount)
+    : linearScale(isPoint ? [xRange[0] - 1, xRange[0] + 1] : xRange, sides, xCount, true);
   if (isPoint) x.ticks = [{ at: x.at(xRange[0]), label: writeCount(xRange[0]) }];
 
   const root = axes(width, height, frame, x, y, chart);
@@ -81,16 +79,16 @@ function lineChart(width, chart) {
   for (const mark of marks) {
     const at = y.at(mark.y);
     rule(at, "threshold");
-    // The name stands above its line, unless a curve ends there.
-    const ends = curves
-      .flatMap((ys) => ys.slice(-Math.ceil(ys.length / 4)))
+    // The name stands above its line where the curves begin, unless one begins there.
+    const starts = curves
+      .flatMap((ys) => ys.slice(0, Math.ceil(ys.length / 4)))
       .filter(isNumber)
       .map(y.at);
-    const isTaken = at - frame.top < 16 || ends.some((end) => end < at && end > at - 20);
+    const isTaken = at - frame.top < 16 || starts.some((start) => start < at && start > at - 20);
     root.append(
       svg(
         "text",
-        { class: "note", x: frame.right - 2, y: at + (isTaken ? 13 : -4), "text-anchor": "end" },
+        { class: "note", x: frame.left + 4, y: at + (isTaken ? 13 : -4) },
         mark.text,
       ),
     );

@@ -93,6 +93,8 @@ pub struct Constraint {
 pub struct Measure {
     /// What the measure is called.
     pub name: String,
+    /// What its λ is called; empty where that is the measure's name.
+    pub price: String,
     /// What the mixture has.
     pub value: f64,
     /// The confidence interval of the value.

@@ -7,7 +7,15 @@ function comparison(runs) {
   const against = runs.every(hasSamples) ? "samples" : "round";
   const xs = (run) => run.rounds[against];
   const xName = (x) => (against === "samples" ? countOf(x, "sample") : `Round ${writeCount(x)}`);
-  const from = against === "samples" ? 0 : undefined;
+  // On a linear axis a run a hundred times shorter than another is a dot.
+  const lengths = runs.map((run) => xs(run)[xs(run).length - 1]).filter((x) => x > 0);
+  const xLog = Math.max(...lengths) > 20 * Math.min(...lengths);
+  const axis = {
+    xTitle: against + (xLog ? " (log scale)" : ""),
+    xName,
+    xLog,
+    from: against === "samples" && !xLog ? 0 : undefined,
+  };
   const shown = () => runs.map((run, k) => ({ run, k })).filter(({ k }) => !hidden.has(k));
   const draw = (chart) => {
     const made = drawing(chart);
@@ -75,9 +83,7 @@ function comparison(runs) {
         ys: run.rounds.distance,
         className: seriesClass(k),
       })),
-      xTitle: against,
-      xName,
-      from,
+      ...axis,
       log: true,
       yTitle: "distance (log scale)",
       height: Math.round(Math.max(250, Math.min(360, 0.45 * width))),
@@ -109,9 +115,7 @@ function comparison(runs) {
       draw((width) =>
         lineChart(width, {
           series: series(),
-          xTitle: against,
-          xName,
-          from,
+          ...axis,
           height: 180,
           ...range,
           label: `${name} of ${runs.length} runs`,

@@ -1,13 +1,13 @@
 // The path of z̄ towards the target set, in the plane of two measures.
 
-/** The range of one axis: the path, what must be seen beside it, and of the target set about as much again. */
+/** The range of one axis: the path, what must be seen beside it, and of the target set some more. */
 function viewRange(path, seen, outline) {
   const own = extent(path, seen);
   const far = extent(outline);
   if (!own || !far) return padded(own ?? far, 0.1);
   const room = own[1] - own[0] || Math.min(far[1] - far[0], Math.abs(own[0])) || 1;
-  const low = Math.min(own[0], Math.max(far[0], own[0] - 0.6 * room));
-  const high = Math.max(own[1], Math.min(far[1], own[1] + 0.6 * room));
+  const low = Math.min(own[0], Math.max(far[0], own[0] - 0.3 * room));
+  const high = Math.max(own[1], Math.min(far[1], own[1] + 0.3 * room));
   return padded([low, high], 0.07);
 }
 
@@ -37,13 +37,15 @@ function pathChart(width, run, i, j, isLate) {
   const outline = (shadow?.outline ?? []).map((p) => (shadow.x === i ? p : [p[1], p[0]]));
   const end = [mx.value, my.value];
   const near = outline.length && end.every(isNumber) ? nearestOnOutline(outline, end) : [];
+  // The end is a mean of these, so a picture of the whole path shows them.
+  const heavy = isLate ? [] : run.mixture.filter((part) => part.weight >= 0.05);
   const shown = (list) => (isLate ? list.slice(Math.floor(list.length / 2)) : list);
   const height = Math.round(Math.max(260, Math.min(440, 0.62 * width)));
   const [top, bottom] = [24, height - 38];
   const y = linearScale(
     viewRange(
       [...shown(ys), end[1]],
-      [...(my.interval ?? []), near[1]],
+      [...(my.interval ?? []), near[1], ...heavy.map((part) => part.z[j])],
       outline.map((p) => p[1]),
     ),
     [bottom, top],
@@ -53,7 +55,7 @@ function pathChart(width, run, i, j, isLate) {
   const x = linearScale(
     viewRange(
       [...shown(xs), end[0]],
-      [...(mx.interval ?? []), near[0]],
+      [...(mx.interval ?? []), near[0], ...heavy.map((part) => part.z[i])],
       outline.map((p) => p[0]),
     ),
     [frame.left, frame.right],

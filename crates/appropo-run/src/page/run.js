@@ -160,6 +160,7 @@ function reproduction(run) {
         ["confidence", isNumber(run.confidence) ? write(run.confidence) : "exact"],
       ].map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value))),
     ),
+    html("p", {}, "The problem file, below and in the run’s folder, states every setting of the run."),
     html(
       "details",
       {},

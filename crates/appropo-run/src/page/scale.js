@@ -3,16 +3,23 @@
 const MINUS = "\u2212";
 const isNumber = (x) => typeof x === "number" && Number.isFinite(x);
 
-/** Hyphens before digits become minus signs, and a per cent sign stays with its number. */
-const typographic = (text) => text.replace(/-(?=[\d.])/g, MINUS).replace(/(\d) %/g, "$1\u00a0%");
-
 const superscript = (n) => String(n).replace(/./g, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻");
+
+/** 1e-6 becomes a power of ten, hyphens before digits minus signs, and a per cent sign stays with its number. */
+const typographic = (text) =>
+  text
+    .replace(/(\d)e(-?\d+)/g, (_, digit, power) => `${digit}·10${superscript(power)}`)
+    .replace(/-(?=[\d.])/g, MINUS)
+    .replace(/(\d) %/g, "$1\u00a0%");
+
+/** Anything smaller is rounding. */
+const SMALLEST = 1e-12;
 
 /** `x` to so many significant digits, as short as that can be said. */
 function write(x, digits = 6) {
   if (!isNumber(x)) return "–";
-  if (x === 0) return "0";
   const size = Math.abs(x);
+  if (size < SMALLEST) return "0";
   if (size >= 1e-4 && size < 1e9) {
     const rounded = Number(x.toPrecision(digits));
     return typographic(rounded.toLocaleString("en", { maximumFractionDigits: 12 }));
@@ -148,7 +155,7 @@ function logScale(values, range, count = 6) {
   }
   if (below.length) {
     const [least, most] = extent(below);
-    const label = most > 0 ? `≤ ${write(most, 1)}` : least < 0 ? "≤ 0" : "0";
+    const label = most >= SMALLEST ? `≤ ${write(most, 1)}` : least < 0 ? "≤ 0" : "0";
     ticks.unshift({ at: bottom, label, isFloor: true });
   }
   return { at, ticks };
