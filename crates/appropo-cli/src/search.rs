@@ -326,6 +326,10 @@ impl<O: Respond> Respond for Timed<O> {
         self.oracle.samples()
     }
 
+    fn fits(&self, policy: &O::Policy) -> bool {
+        self.oracle.fits(policy)
+    }
+
     fn save(&self, to: &mut Saver) -> LibraryResult<()> {
         self.oracle.save(to)
     }

@@ -100,8 +100,8 @@ impl Manifest {
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
         let manifest: Self = parse_json(path, bytes)?;
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if manifest.tensors.starts_with('.') || !manifest.tensors.chars().all(is_plain) {
-            let name = &manifest.tensors;
+        let name = &manifest.tensors;
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
             return Err(damaged(path, format!("it names {name:?}, which is not a file of the run's folder")));
         }
         let total: f64 = manifest.policies.iter().map(|entry| entry.weight).sum();

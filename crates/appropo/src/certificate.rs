@@ -204,7 +204,8 @@ impl Saved for Evidence {
         }
     }
     fn restore(from: &mut Loader) -> Result<Self> {
-        let lower_bound = from.get()?;
+        let lower_bound =
+            from.get_where("a lower bound", |bound: &f64| *bound >= 0.0 && bound.is_finite())?;
         let mut separation = None;
         if from.get()? {
             let (lam, offset) = from.get()?;

@@ -212,7 +212,10 @@ impl Saved for Spread {
         to.put(&self.episodes);
     }
     fn restore(from: &mut Loader) -> Result<Self> {
-        Ok(Self { deviations: from.get()?, episodes: from.get()? })
+        let is_deviation = |v: &f64| *v >= 0.0 && v.is_finite();
+        let deviations = from.get_where("a deviation", |all: &Vec<f64>| all.iter().all(is_deviation))?;
+        let episodes = from.get_where("a number of episodes", |n: &f64| *n >= 1.0 && n.is_finite())?;
+        Ok(Self { deviations, episodes })
     }
 }
 
@@ -224,11 +227,15 @@ impl Saved for Estimate {
             .for_each(|entries| to.put(entries));
     }
     fn restore(from: &mut Loader) -> Result<Self> {
-        let (count, mean): (usize, Vec<f64>) = from.get()?;
-        let fits = |entries: &Vec<f64>| entries.len() == mean.len();
-        let squares = from.get_where("an estimate", fits)?;
-        let least = from.get_where("an estimate", fits)?;
-        let largest = from.get_where("an estimate", fits)?;
+        let count = from.get_count("a number of samples")?;
+        let mean = from.get_where("a mean", |mean: &Vec<f64>| mean.iter().all(|v| v.is_finite()))?;
+        let fits = |holds: fn(&f64) -> bool| {
+            let dim = mean.len();
+            move |entries: &Vec<f64>| entries.len() == dim && entries.iter().all(holds)
+        };
+        let squares = from.get_where("a sum of squares", fits(|v| *v >= 0.0 && v.is_finite()))?;
+        let least = from.get_where("a least sample", fits(|v| !v.is_nan()))?;
+        let largest = from.get_where("a largest sample", fits(|v| !v.is_nan()))?;
         Ok(Self { count, mean, squares, least, largest })
     }
 }
@@ -240,7 +247,7 @@ impl DiscountedSum {
     }
 
     pub(crate) fn load(&mut self, from: &mut Loader) -> Result<()> {
-        self.weight = from.get()?;
+        self.weight = from.get_where("a discount", |weight: &f64| (0.0..=1.0).contains(weight))?;
         from.get_finite("a sum of measurements", &mut self.sum)
     }
 }

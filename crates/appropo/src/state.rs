@@ -115,13 +115,27 @@ impl<'a> Loader<'a> {
     }
 
     /// Finite numbers into all places.
-    pub fn get_finite(&mut self, what: &str, places: &mut [f64]) -> Result<()> {
+    pub fn get_finite<T: Saved + Copy + Into<f64>>(&mut self, what: &str, places: &mut [T]) -> Result<()> {
         self.get_all(places)?;
-        if places.iter().all(|v| v.is_finite()) {
+        if places.iter().all(|v| Into::<f64>::into(*v).is_finite()) {
             Ok(())
         } else {
             Err(misfit(format!("{what} is not finite")))
         }
+    }
+
+    /// How often something has happened: no more often than leaves room to count on.
+    pub fn get_count(&mut self, what: &str) -> Result<usize> {
+        self.get_where(what, |count| *count <= usize::MAX / 2)
+    }
+
+    /// How many things follow. Each takes a byte at least, so a forged number can't take more memory than the bytes do.
+    pub fn get_length(&mut self) -> Result<usize> {
+        let length = self.get()?;
+        if length > self.bytes.len() {
+            return Err(misfit("a list is longer than what is left"));
+        }
+        Ok(length)
     }
 
     /// Refuses bytes that nobody asked for.
@@ -209,13 +223,8 @@ impl<T: Saved> Saved for Vec<T> {
         to.put_all(self);
     }
     fn restore(from: &mut Loader) -> Result<Self> {
-        let count: usize = from.get()?;
-        // Every item takes a byte at least, so a forged count can't take more memory than the bytes do.
-        if count > from.bytes.len() {
-            return Err(misfit("a list is longer than what is left"));
-        }
         let mut items = Vec::new();
-        for _ in 0..count {
+        for _ in 0..from.get_length()? {
             items.push(from.get()?);
         }
         Ok(items)

@@ -94,7 +94,7 @@ fn q_learning(world: Box<dyn Environment>, judge: Box<dyn Environment>, budget: 
     let mut rng = random::generator(1);
     let learner = QLearner::new(world, GAMMA, LIMIT, QOptions::default(), rng.clone()).unwrap();
     let judge = MonteCarlo::new(Episode::new(judge, GAMMA, LIMIT), &mut rng);
-    Positive::new(learner, judge, PositiveOptions { budget, fresh: 0, ..PositiveOptions::default() }).unwrap()
+    Positive::new(learner, judge, PositiveOptions { budget, ..PositiveOptions::default() }).unwrap()
 }
 
 /// The last n episodes of a positive response pay λ no more than was asked for.
@@ -106,7 +106,7 @@ fn positive_responses_are_positive() {
         let response = oracle.respond(&lam, offset).unwrap();
         let payoff = lam[0] * response.z_hat[0] + lam[1] * response.z_hat[1];
         assert!(payoff <= offset + 1e-12 && !response.gave_up, "{payoff} for {lam:?}");
-        assert_eq!(response.spread.unwrap().episodes, 20.0);
+        assert_eq!(response.spread.unwrap().episodes, 25.0);
     }
     // Nothing pays less than nothing: the budget ends.
     assert!(oracle.respond(&[1.0, 0.0], -1.0).unwrap().gave_up);
@@ -121,14 +121,13 @@ fn answers_are_copies() {
     let options = Learning { collect: Collect::Steps(16), ..Learning::a2c() };
     let learner = ActorCritic::new(vec![rover.simulator()], GAMMA, LIMIT, options, rng.clone()).unwrap();
     let judge = MonteCarlo::new(Episode::new(rover.simulator(), GAMMA, LIMIT), &mut rng);
-    let options = PositiveOptions { iterates: true, ..PositiveOptions::default() };
-    let mut oracle = Positive::new(learner, judge, options).unwrap();
+    let mut oracle = Positive::new(learner, judge, PositiveOptions::default()).unwrap();
     let first = oracle.respond(&[0.0, -1.0], 0.5).unwrap().policy;
     let before: Vec<Vec<f32>> = first.parts().iter().map(|(_, p)| p.parameters().to_vec()).collect();
     oracle.respond(&[1.0, 0.0], 0.5).unwrap();
-    // An iterate that ended two of the last 20 episodes counts twice.
-    assert!((2..=20).contains(&before.len()), "{}", before.len());
-    assert!(first.parts().iter().all(|(weight, _)| (weight * 20.0 - (weight * 20.0).round()).abs() < 1e-9));
+    // An iterate that ended two of the last 25 episodes counts twice.
+    assert!((2..=25).contains(&before.len()), "{}", before.len());
+    assert!(first.parts().iter().all(|(weight, _)| (weight * 25.0 - (weight * 25.0).round()).abs() < 1e-9));
     assert!(first.parts().iter().zip(&before).all(|((_, p), b)| p.parameters() == b));
     assert_ne!(before.first(), before.last());
 }

@@ -83,7 +83,7 @@ impl Environment for CartPole {
         z.copy_from_slice(&[f64::from(fallen), 1.0, 1.0, self.state[0].abs()]);
         Ok(if fallen {
             Status::Ended
-        } else if Some(self.steps) == self.horizon {
+        } else if self.horizon.is_some_and(|horizon| self.steps >= horizon) {
             Status::CutOff
         } else {
             Status::Running
@@ -98,7 +98,7 @@ impl Environment for CartPole {
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         from.get_finite("a cart's state", &mut self.state)?;
-        self.steps = from.get()?;
+        self.steps = from.get_count("a number of steps")?;
         Ok(())
     }
 }

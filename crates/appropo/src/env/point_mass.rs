@@ -90,7 +90,7 @@ impl Environment for PointMass {
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         from.get_finite("a place", &mut self.place)?;
         from.get_finite("a velocity", &mut self.velocity)?;
-        self.steps = from.get()?;
+        self.steps = from.get_count("a number of steps")?;
         Ok(())
     }
 }

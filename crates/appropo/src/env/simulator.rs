@@ -68,7 +68,7 @@ impl Environment for Simulator {
         observation[0] = self.state as f64;
         Ok(if self.model.is_terminal(self.state) {
             Status::Ended
-        } else if Some(self.steps) == self.horizon {
+        } else if self.horizon.is_some_and(|horizon| self.steps >= horizon) {
             Status::CutOff
         } else {
             Status::Running
@@ -82,8 +82,8 @@ impl Environment for Simulator {
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         let states = self.model.states();
-        (self.state, self.steps) =
-            from.get_where("a state", |(state, _): &(usize, usize)| *state < states)?;
+        self.state = from.get_where("a state", |state| *state < states)?;
+        self.steps = from.get_count("a number of steps")?;
         Ok(())
     }
 }

@@ -104,8 +104,8 @@ impl Optimizer {
     /// Takes it back, into an optimiser of as many parameters.
     pub fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.steps = from.get()?;
-        from.get_all(&mut self.mean)?;
-        from.get_all(&mut self.square)
+        from.get_finite("a mean gradient", &mut self.mean)?;
+        from.get_finite("a squared gradient", &mut self.square)
     }
 }
 

@@ -1,8 +1,8 @@
-use super::{Respond, Response};
+use super::{Respond, Response, fits};
 use crate::error::Result;
 use crate::measurement::Spread;
 use crate::policy::Mixed;
-use crate::state::{Loader, Saver};
+use crate::state::{Loader, Saver, misfit};
 use crate::vector;
 
 /// Remembers every answer (section 3.4). A new λ is first tried on the policies at hand; only if none of them
@@ -94,6 +94,10 @@ impl<O: Respond> Respond for Cache<O> {
         self.oracle.samples()
     }
 
+    fn fits(&self, policy: &O::Policy) -> bool {
+        self.oracle.fits(policy)
+    }
+
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put(&self.answers.len());
         for answer in &self.answers {
@@ -108,13 +112,16 @@ impl<O: Respond> Respond for Cache<O> {
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.answers.clear();
-        for _ in 0..from.get::<usize>()? {
-            let policy = from.get()?;
-            let (z_hat, spread) = from.get()?;
+        for _ in 0..from.get_length()? {
+            let policy = from.get_where("a policy", |policy| fits(self, policy))?;
+            let (z_hat, spread): (Vec<f64>, Option<Spread>) = from.get()?;
+            if spread.as_ref().is_some_and(|spread| spread.deviations.len() != z_hat.len()) {
+                return Err(misfit("a spread is for another measurement"));
+            }
             self.answers.push(Response { policy, z_hat, spread, bound: None, gave_up: false });
         }
         self.last = from.get()?;
-        self.calls = from.get()?;
+        self.calls = from.get_count("a number of calls")?;
         self.oracle.load(from)
     }
 }

@@ -138,6 +138,10 @@ impl Respond for Exact {
         Ok(Response { policy: Mixed::one(policy), z_hat, spread: None, bound, gave_up: false })
     }
 
+    fn fits(&self, policy: &TabularPolicy) -> bool {
+        (policy.states(), policy.actions()) == (self.model.states(), self.model.actions())
+    }
+
     fn save(&self, to: &mut Saver) -> Result<()> {
         // In an order that does not depend on the map's.
         let mut known: Vec<_> = self.known.iter().collect();
@@ -153,11 +157,10 @@ impl Respond for Exact {
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.known.clear();
-        let (states, actions) = (self.model.states(), self.model.actions());
-        for _ in 0..from.get::<usize>()? {
+        for _ in 0..from.get_length()? {
             let table: Vec<u32> = from.get()?;
             let policy = from.get_shared::<TabularPolicy>()?;
-            if policy.states() != states || policy.actions() != actions {
+            if !self.fits(&policy) {
                 return Err(misfit("a policy is for another world"));
             }
             let mut z_hat = vec![0.0; self.model.measures().dim()];

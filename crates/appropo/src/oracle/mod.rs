@@ -112,6 +112,11 @@ pub trait Respond {
         0
     }
 
+    /// Whether the policy could be one of its own: it knows the states and actions of the same world.
+    fn fits(&self, _policy: &Self::Policy) -> bool {
+        true
+    }
+
     /// Writes what is needed to go on later.
     fn save(&self, _: &mut Saver) -> Result<()> {
         Err(Error::Unsaved { what: "this oracle" })
@@ -121,4 +126,9 @@ pub trait Respond {
     fn load(&mut self, _: &mut Loader) -> Result<()> {
         Err(Error::Unsaved { what: "this oracle" })
     }
+}
+
+/// Whether all policies of a mixture could be the oracle's.
+pub(crate) fn fits<O: Respond>(oracle: &O, mixture: &Mixed<O::Policy>) -> bool {
+    mixture.parts().iter().all(|(_, policy)| oracle.fits(policy))
 }

@@ -368,7 +368,7 @@ impl Imagine for Model {
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         let (dim, states) = (self.episode.z().len(), self.states);
-        self.options.trials = from.get()?;
+        self.options.trials = from.get_count("a number of trials")?;
         let fits = |outcome: &Vec<(usize, f64)>| outcome.iter().all(|(i, v)| *i < dim && v.is_finite());
         self.outcomes = from.get_where("an outcome", |all: &Vec<_>| all.iter().all(fits))?;
         let key = |outcome: &Vec<(usize, f64)>| outcome.iter().map(|&(i, v)| (i, v.to_bits())).collect();
@@ -380,10 +380,11 @@ impl Imagine for Model {
             };
             let all = from.get_where("a transition", |all: &Vec<_>| all.iter().all(fits))?;
             let total = all.iter().map(|(_, (_, count))| u64::from(*count)).sum::<u64>();
-            *tried = u32::try_from(total).map_err(|_| misfit("an action was tried too often"))?;
+            // With room to count on.
+            *tried = u32::try_from(2 * total).map_err(|_| misfit("an action was tried too often"))? / 2;
             *seen = all.into_iter().map(|(next, (outcome, count))| (next, outcome, count)).collect();
         }
-        let fits = |(state, count): &(usize, u32)| *state < states && *count > 0;
+        let fits = |(state, count): &(usize, u32)| *state < states && (1..u32::MAX / 2).contains(count);
         self.starts = from.get_where("a start", |starts: &Vec<_>| starts.iter().all(fits))?;
         self.samples = from.get()?;
         self.played = from.get_where("an estimate", |played: &Estimate| played.mean().len() == dim)?;

@@ -32,7 +32,7 @@ impl MonteCarlo {
         for _ in 0..episodes {
             let Some(policy) = mixture.draw(&mut self.rng) else { break };
             play_episode(&mut self.episode, policy, &mut self.memory, &mut self.action, &mut self.rng)?;
-            self.samples += self.episode.steps() as u64;
+            self.samples = self.samples.saturating_add(self.episode.steps() as u64);
             estimate.add(self.episode.sum());
         }
         Ok(())

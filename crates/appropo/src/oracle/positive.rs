@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{MonteCarlo, Respond, Response};
+use super::{MonteCarlo, Respond, Response, fits};
 use crate::error::{Result, dimension, in_range};
 use crate::measurement::{Estimate, Spread};
 use crate::policy::Mixed;
@@ -123,7 +123,7 @@ impl<L: Learner> Respond for Positive<L> {
         let is_positive = loop {
             let player = self.options.iterates.then(|| Arc::new(self.learner.policy()));
             let over = self.trail.episodes();
-            self.samples += self.learner.learn(&weights, &mut self.trail)? as u64;
+            self.samples = self.samples.saturating_add(self.learner.learn(&weights, &mut self.trail)? as u64);
             if let Some(player) = player {
                 self.remember(self.trail.episodes() - over, player);
             }
@@ -172,7 +172,11 @@ impl<L: Learner> Respond for Positive<L> {
     }
 
     fn samples(&self) -> u64 {
-        self.samples + self.judge.samples()
+        self.samples.saturating_add(self.judge.samples())
+    }
+
+    fn fits(&self, policy: &L::Policy) -> bool {
+        self.learner.fits(policy)
     }
 
     fn save(&self, to: &mut Saver) -> Result<()> {
@@ -191,8 +195,8 @@ impl<L: Learner> Respond for Positive<L> {
         self.samples = from.get()?;
         self.answers.clear();
         let dim = self.judge.dim();
-        for _ in 0..from.get::<usize>()? {
-            let policy = from.get()?;
+        for _ in 0..from.get_length()? {
+            let policy = from.get_where("a policy", |policy| fits(self, policy))?;
             let estimate =
                 from.get_where("an estimate", |estimate: &Estimate| estimate.mean().len() == dim)?;
             self.answers.push((policy, estimate, from.get()?));

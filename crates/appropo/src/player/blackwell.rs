@@ -61,6 +61,6 @@ impl Player for Blackwell {
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.decision.load(from)?;
-        self.regret.load(from)
+        self.regret.load_uniform(from)
     }
 }

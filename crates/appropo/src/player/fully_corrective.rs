@@ -148,7 +148,9 @@ impl Player for FullyCorrective {
         let fits = |v: &Vec<f64>| v.len() == dim && v.iter().all(|v| v.is_finite());
         match from.get::<Option<(Vec<f64>, Vec<f64>)>>()? {
             None => {}
-            Some((at, errors)) if fits(&at) && fits(&errors) => self.take_aim(at, errors),
+            Some((at, errors)) if fits(&at) && fits(&errors) && errors.iter().all(|e| *e >= 0.0) => {
+                self.take_aim(at, errors);
+            }
             Some(_) => return Err(misfit("an aim is for another set")),
         }
         self.hull.load(from)

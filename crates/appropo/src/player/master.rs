@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::measurement::Spread;
 use crate::root;
 use crate::set::ConvexSet;
-use crate::state::{Loader, Saver};
+use crate::state::{Loader, Saver, misfit};
 use crate::vector::{add_scaled, difference, distance, dot, norm, scale};
 
 /// The convex hull of some answers ẑ, and a point in it.
@@ -214,14 +214,16 @@ impl Hull {
         let dim = self.point.len();
         from.get_finite("a mixture's measurement", &mut self.point)?;
         self.vertices.clear();
-        for _ in 0..from.get::<usize>()? {
-            let (index, weight) = from.get()?;
+        for _ in 0..from.get_length()? {
+            let index = from.get()?;
+            let weight = from.get_where("a weight", |w: &f64| (0.0..=1.0).contains(w))?;
             let mut z = vec![0.0; dim];
             from.get_finite("a measurement", &mut z)?;
             let fits = |spread: &Option<Spread>| spread.as_ref().is_none_or(|s| s.deviations.len() == dim);
             self.vertices.push(Vertex { index, weight, z, spread: from.get_where("a spread", fits)? });
         }
-        Ok(())
+        let total: f64 = self.vertices.iter().map(|v| v.weight).sum();
+        if (total - 1.0).abs() < 1e-9 { Ok(()) } else { Err(misfit("weights do not add up to 1")) }
     }
 }
 
@@ -339,7 +341,8 @@ fn quadratic_on_simplex(c: &[f64], noise: f64, mut h: DMatrix<f64>, mut w: Vec<f
     h.add_scalar_mut(spread);
     let mut mu = 1e-13 * spread;
     (0..n).for_each(|i| h[(i, i)] += mu);
-    while Cholesky::new(h.clone()).is_none() {
+    // Numbers near the largest overflow on the way, and then nothing helps.
+    while mu.is_finite() && Cholesky::new(h.clone()).is_none() {
         mu *= 10.0;
         (0..n).for_each(|i| h[(i, i)] += mu);
     }

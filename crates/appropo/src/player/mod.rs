@@ -35,8 +35,7 @@ impl Decision {
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         from.get_finite("a decision", &mut self.lam)?;
-        self.offset = from.get()?;
-        Ok(())
+        from.get_finite("a decision", std::slice::from_mut(&mut self.offset))
     }
 }
 

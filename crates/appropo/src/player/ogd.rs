@@ -76,7 +76,7 @@ impl<S: ConvexSet> OnlineGradient<S> {
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         from.get_finite("a velocity", &mut self.velocity)?;
         from.get_finite("a decision", &mut self.lam)?;
-        self.rounds = from.get()?;
+        self.rounds = from.get_count("a number of rounds")?;
         Ok(())
     }
 }
@@ -160,6 +160,6 @@ impl Player for Ogd {
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.learner.load(from)?;
         self.decide();
-        self.regret.load(from)
+        self.regret.load_uniform(from)
     }
 }

@@ -49,7 +49,18 @@ impl Regret {
     }
 
     pub(super) fn load(&mut self, from: &mut Loader) -> Result<()> {
-        (self.rounds, self.payoffs) = from.get()?;
+        self.rounds = from.get_count("a number of rounds")?;
+        self.load_rest(from)
+    }
+
+    /// The same where all answers have weight: their policies follow.
+    pub(super) fn load_uniform(&mut self, from: &mut Loader) -> Result<()> {
+        self.rounds = from.get_length()?;
+        self.load_rest(from)
+    }
+
+    fn load_rest(&mut self, from: &mut Loader) -> Result<()> {
+        from.get_finite("a payoff", std::slice::from_mut(&mut self.payoffs))?;
         from.get_finite("a mean measurement", &mut self.mean)
     }
 }

@@ -29,6 +29,11 @@ impl GreedyPolicy {
         Self { actions, epsilon, values: values.to_vec() }
     }
 
+    /// Number of actions.
+    pub fn actions(&self) -> usize {
+        self.actions
+    }
+
     /// Q(s, a), as `[state * actions + action]`.
     pub fn values(&self) -> &[f64] {
         &self.values

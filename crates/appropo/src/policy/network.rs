@@ -162,12 +162,13 @@ impl Policy for NetworkPolicy {
         if self.actions != Actions::Categorical {
             return None;
         }
-        let mut scratch = self.network.scratch(states);
-        let inputs: Vec<f32> = (0..states).map(|s| s as f32).collect();
-        self.network.forward(&self.parameters, &inputs, &mut scratch);
+        // One state at a time: all at once, layers wider than the first would take far more memory than the network.
+        let mut scratch = self.network.scratch(1);
         let actions = self.network.shape().policy;
-        let mut table = Vec::with_capacity(states * actions);
-        for logits in scratch.policy.output.chunks_mut(actions) {
+        let mut table = Vec::new();
+        for state in 0..states {
+            self.network.forward(&self.parameters, &[state as f32], &mut scratch);
+            let logits = &mut scratch.policy.output;
             softmax(logits);
             // Single precision sums to 1 within 1e-7 only.
             let total: f64 = logits.iter().map(|p| f64::from(*p)).sum();
@@ -198,6 +199,8 @@ impl Saved for NetworkPolicy {
         to.put(&self.parameters);
     }
     fn restore(from: &mut Loader) -> Result<Self> {
-        Self::new(from.get_shared()?, from.get()?, from.get()?)
+        let (network, actions) = (from.get_shared()?, from.get()?);
+        let is_finite = |all: &Vec<f32>| all.iter().all(|v| v.is_finite());
+        Self::new(network, actions, from.get_where("a parameter", is_finite)?)
     }
 }

@@ -164,7 +164,7 @@ impl Chain {
             if residual <= accuracy * size {
                 return Ok(());
             }
-            if residual.is_nan() {
+            if !residual.is_finite() {
                 break;
             }
             if residual > 0.5 * last {

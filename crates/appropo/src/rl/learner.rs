@@ -22,6 +22,11 @@ pub trait Learner {
     /// Goes on from a policy drawn at random.
     fn start_afresh(&mut self);
 
+    /// Whether the policy could be one of its own.
+    fn fits(&self, _: &Self::Policy) -> bool {
+        true
+    }
+
     /// Writes what is needed to go on later.
     fn save(&self, _: &mut Saver) -> Result<()> {
         Err(Error::Unsaved { what: "this learner" })

@@ -126,6 +126,10 @@ impl Learner for QLearner {
         self.values.fill(self.options.optimism);
     }
 
+    fn fits(&self, policy: &GreedyPolicy) -> bool {
+        policy.actions() == self.actions && policy.values().len() == self.values.len()
+    }
+
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put_all(&self.values);
         to.put(&self.rng);

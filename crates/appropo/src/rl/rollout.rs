@@ -142,7 +142,7 @@ impl Episode {
         from.get_all(&mut self.observation)?;
         from.get_finite("a measurement", &mut self.z)?;
         self.sum.load(from)?;
-        self.steps = from.get()?;
+        self.steps = from.get_count("a number of steps")?;
         self.status = from.get()?;
         self.check_observation()?;
         self.world.load(from)

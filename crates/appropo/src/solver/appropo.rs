@@ -1,11 +1,11 @@
 use super::{Observer, Round};
 use crate::certificate::{Certificate, Evidence, Verdict};
 use crate::error::{Error, Result, in_range};
-use crate::oracle::{Respond, Response};
+use crate::oracle::{self, Respond, Response};
 use crate::player::{Decision, Player};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::set::{ConvexSet, SharedSet};
-use crate::state::{Loader, Saved, Saver};
+use crate::state::{Loader, Saved, Saver, misfit};
 use crate::vector;
 
 /// What to stop at.
@@ -114,8 +114,9 @@ pub fn resume<O: Respond>(
     let mut loader = Loader::new(state);
     player.load(&mut loader)?;
     oracle.load(&mut loader)?;
-    let mut record = loader.get()?;
+    let mut record: Record<O::Policy> = loader.get()?;
     loader.finish()?;
+    record.check(player, oracle)?;
     let distance = play(set, player, oracle, options, observer, &mut record)?;
     Ok(record.solution(player, distance, options.tolerance))
 }
@@ -180,8 +181,13 @@ impl<P: Saved + Send + Sync + 'static> Saved for Record<P> {
         to.put(&(self.is_estimated, (self.gave_up, self.is_over)));
     }
     fn restore(from: &mut Loader) -> Result<Self> {
-        let (policies, evidence) = from.get()?;
-        let (rounds, capacity) = from.get()?;
+        let (policies, evidence): (Vec<(usize, Mixed<P>)>, _) = from.get()?;
+        let rounds = from.get_count("a number of rounds")?;
+        let numbers = policies.iter().map(|(index, _)| *index).chain([rounds]);
+        if !numbers.is_sorted_by(|a, b| a < b) {
+            return Err(misfit("policies are not in the order of their rounds"));
+        }
+        let capacity = from.get_where("a capacity", |most| *most <= 64 + 2 * policies.len())?;
         let (is_estimated, (gave_up, is_over)) = from.get()?;
         Ok(Self { policies, evidence, rounds, capacity, is_estimated, gave_up, is_over, failure: None })
     }
@@ -256,6 +262,18 @@ impl<P> Record<P> {
         oracle.save(&mut saver)?;
         saver.put(self);
         Ok(saver.into_bytes())
+    }
+
+    /// Whether what was read belongs together.
+    fn check<O: Respond<Policy = P>>(&self, player: &dyn Player, oracle: &O) -> Result<()> {
+        if !self.policies.iter().all(|(_, policy)| oracle::fits(oracle, policy)) {
+            return Err(misfit("a policy is for another world"));
+        }
+        let weights = player.weights();
+        if weights.is_empty() || weights.iter().any(|(index, _)| self.policy(*index).is_none()) {
+            return Err(misfit("a policy of the mixture is missing"));
+        }
+        Ok(())
     }
 
     fn policy(&self, index: usize) -> Option<&Mixed<P>> {

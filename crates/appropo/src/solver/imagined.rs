@@ -55,9 +55,13 @@ pub fn resume_imagined<M: Imagine>(
 ) -> Result<Solution<PolicyOf<M>>> {
     let mut loader = Loader::new(state);
     let mut progress = Progress::new(set);
-    (progress.rounds, (progress.won, progress.lost)) = loader.get()?;
-    progress.practised = loader.get()?;
-    loader.get_finite("a depth", &mut progress.depth.shares)?;
+    for count in [&mut progress.rounds, &mut progress.won, &mut progress.lost] {
+        *count = loader.get_count("a number of games")?;
+    }
+    progress.practised = loader.get_where("a number of steps", |steps: &u64| *steps < u64::MAX / 2)?;
+    for share in &mut progress.depth.shares {
+        *share = loader.get_where("a depth", |share: &f64| *share >= 0.0 && share.is_finite())?;
+    }
     model.load(&mut loader)?;
     loader.finish()?;
     imagine(set, &mut player, model, assurance, options, observer, progress)

@@ -392,6 +392,10 @@ impl Learner for ActorCritic {
         self.episodes.iter_mut().for_each(Episode::leave);
     }
 
+    fn fits(&self, policy: &NetworkPolicy) -> bool {
+        policy.network().shape() == self.network.shape() && *policy.actions() == self.actions
+    }
+
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put_shared(&self.network);
         to.put_all(&self.parameters);
@@ -407,7 +411,7 @@ impl Learner for ActorCritic {
             return Err(misfit("a network has another shape"));
         }
         self.network = network;
-        from.get_all(&mut self.parameters)?;
+        from.get_finite("a parameter", &mut self.parameters)?;
         self.optimizer.load(from)?;
         self.rng = from.get()?;
         self.episodes.iter_mut().try_for_each(|episode| episode.load(from))

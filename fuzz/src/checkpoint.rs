@@ -1,0 +1,187 @@
+//! What a checkpoint may hold: anything.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use appropo::constraint::{Constraint, Target};
+use appropo::env::point_mass::PointMass;
+use appropo::env::{Environment, Selected, Simulator, TabularMdp, mars_rover};
+use appropo::error::Result;
+use appropo::measurement::{Discounting, Estimate};
+use appropo::oracle::{
+    Cache, Exact, Model, ModelOptions, MonteCarlo, Planner, Positive, PositiveOptions, Respond,
+};
+use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
+use appropo::policy::{Mixed, Policy};
+use appropo::random;
+use appropo::rl::actor_critic::{self, Collect, Update};
+use appropo::rl::{ActorCritic, Episode, Learner, QLearner, QOptions};
+use appropo::set::{Ball, SharedSet};
+use appropo::solver::{
+    Assurance, Options, Round, Solution, appropo, appropo_imagined, resume, resume_imagined,
+};
+use appropo_run::Checkpoint;
+
+/// Games that can be gone on with.
+pub const GAMES: [&str; 8] = [
+    "fully-corrective",
+    "gradient-descent",
+    "blackwell",
+    "cache",
+    "networks",
+    "action-values",
+    "learnt-model",
+    "continuous-actions",
+];
+
+/// Discount, and the longest episode.
+const GAMMA: f64 = 0.9;
+const LIMIT: usize = 12;
+/// Steps in the world.
+const BUDGET: u64 = 400;
+
+/// Reads a checkpoint whose first byte says which game it is of, then goes on from its state; and from the bytes
+/// themselves, so that lengths need not fit twice.
+pub fn checkpoint(bytes: &[u8]) {
+    let Some((game, content)) = bytes.split_first() else { return };
+    if let Ok(checkpoint) = Checkpoint::parse(content) {
+        let _ = play(*game, Some(&checkpoint.state));
+    }
+    let _ = play(*game, Some(content));
+}
+
+/// Plays one of the games, from a state or from the start. Returns the states after its rounds.
+pub fn play(game: u8, state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
+    let rover = rover()?;
+    let (model, set) = (&rover.model, &rover.set);
+    let exact = || Exact::new((**model).clone(), Discounting::new(GAMMA, None)?, Planner::PolicyIteration);
+    let corrective = || FullyCorrective::new(Arc::clone(set));
+    let descent = || Ogd::new(Arc::clone(set), 20.0, Steps::Decreasing(0.1), 0.5);
+    let world = || Box::new(Simulator::new(Arc::clone(model), Some(LIMIT))) as Box<dyn Environment>;
+    match usize::from(game) % GAMES.len() {
+        0 => planned(set, corrective(), exact()?, state),
+        1 => planned(set, descent()?, exact()?, state),
+        2 => planned(set, Blackwell::new(Arc::clone(set)), exact()?, state),
+        3 => game_of(set, descent()?, Cache::new(exact()?), state).map(|(_, states)| states),
+        4 => learnt(set, world, |world| networks(vec![world(), world()]), state),
+        5 => learnt(
+            set,
+            world,
+            |world| QLearner::new(world(), GAMMA, LIMIT, QOptions::default(), random::generator(1)),
+            state,
+        ),
+        6 => imagined(set, world(), state),
+        _ => {
+            let pushed = || Box::new(PointMass::new(LIMIT)) as Box<dyn Environment>;
+            let constraints = vec![Constraint::at_least("reward", -0.1)?];
+            let target = Target::new(pushed().measures(), constraints)?;
+            let world =
+                || Box::new(Selected::new(pushed(), target.selection().clone())) as Box<dyn Environment>;
+            learnt(target.set(), world, |world| networks(vec![world()]), state)
+        }
+    }
+}
+
+struct Rover {
+    model: Arc<TabularMdp>,
+    set: SharedSet,
+}
+
+/// Six cells, and demands that no policy meets at once.
+fn rover() -> Result<Rover> {
+    let world = mars_rover::world("SFF\nFHG", 0.2)?;
+    let constraints = vec![
+        Constraint::at_most("failure", 0.1)?,
+        Constraint::share("visits", Arc::new(Ball::new(vec![1.0 / 6.0; 6], 0.1)?)),
+    ];
+    let target = Target::new(world.model.measures(), constraints)?;
+    let model = Arc::new(world.model.select(target.selection()));
+    Ok(Rover { model, set: Arc::clone(target.set()) })
+}
+
+type Played<P> = (Solution<P>, Vec<Vec<u8>>);
+
+fn game_of<O: Respond>(
+    set: &SharedSet,
+    mut player: impl Player,
+    mut oracle: O,
+    state: Option<&[u8]>,
+) -> Result<Played<O::Policy>> {
+    let options = Options { rounds: 6, samples: BUDGET, ..Options::default() };
+    let mut states = Vec::new();
+    let mut watch = |round: &Round<O::Policy>| {
+        (round.mixture)();
+        states.extend((round.state)());
+        ControlFlow::Continue(())
+    };
+    let solution = match state {
+        None => appropo(set, &mut player, &mut oracle, &options, &mut watch)?,
+        Some(state) => resume(set, &mut player, &mut oracle, &options, &mut watch, state)?,
+    };
+    Ok((solution, states))
+}
+
+/// A game in a known world, its certificate computed again.
+fn planned(
+    set: &SharedSet,
+    player: impl Player,
+    oracle: Exact,
+    state: Option<&[u8]>,
+) -> Result<Vec<Vec<u8>>> {
+    let rover = rover()?;
+    let judge = Exact::new((*rover.model).clone(), Discounting::new(GAMMA, None)?, Planner::PolicyIteration)?;
+    let (solution, states) = game_of(set, player, oracle, state)?;
+    judge.recompute(&solution.certificate, set, &solution.mixture)?;
+    Ok(states)
+}
+
+/// A game with a learner, its mixture played.
+fn learnt<L: Learner>(
+    set: &SharedSet,
+    world: impl Fn() -> Box<dyn Environment>,
+    learner: impl Fn(&dyn Fn() -> Box<dyn Environment>) -> Result<L>,
+    state: Option<&[u8]>,
+) -> Result<Vec<Vec<u8>>> {
+    let judge = || MonteCarlo::new(Episode::new(world(), GAMMA, LIMIT), &mut random::generator(2));
+    let options = PositiveOptions { episodes: 3, epsilon: 0.0, fresh: 2, iterates: true, budget: BUDGET };
+    let oracle = Cache::new(Positive::new(learner(&world)?, judge(), options)?);
+    let player = FullyCorrective::new(Arc::clone(set)).with_caution(1.5);
+    let (solution, states) = game_of(set, player, oracle, state)?;
+    measure(&mut judge(), &solution.mixture)?;
+    Ok(states)
+}
+
+fn measure<P: Policy>(judge: &mut MonteCarlo, mixture: &Mixed<P>) -> Result<()> {
+    let mut estimate = Estimate::new(judge.dim());
+    judge.play(mixture, 3, &mut estimate)?;
+    mixture.parts().iter().for_each(|(_, policy)| drop(policy.table()));
+    Ok(())
+}
+
+fn networks(worlds: Vec<Box<dyn Environment>>) -> Result<ActorCritic> {
+    let options = actor_critic::Options {
+        hidden: vec![3],
+        collect: Collect::Steps(8),
+        update: Update::Ppo { clip: 0.2, epochs: 1, minibatch: 8 },
+        ..actor_critic::Options::ppo()
+    };
+    ActorCritic::new(worlds, GAMMA, LIMIT, options, random::generator(3))
+}
+
+/// A game in a model that is learnt.
+fn imagined(set: &SharedSet, world: Box<dyn Environment>, state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
+    let (options, discounting) = (ModelOptions { trials: 1, budget: BUDGET }, Discounting::new(GAMMA, None)?);
+    let mut model = Model::new(world, discounting, LIMIT, options, random::generator(4))?;
+    let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
+    let (assurance, options) = (Assurance { models: 2 }, Options { rounds: 4, ..Options::default() });
+    let mut states = Vec::new();
+    let mut watch = |round: &Round<_>| {
+        states.extend((round.state)());
+        ControlFlow::Continue(())
+    };
+    match state {
+        None => appropo_imagined(set, player, &mut model, &assurance, &options, &mut watch)?,
+        Some(state) => resume_imagined(set, player, &mut model, &assurance, &options, &mut watch, state)?,
+    };
+    Ok(states)
+}
