@@ -286,6 +286,10 @@ impl Curves {
         for quantity in quantities {
             add(&names::measure(&quantity.name), quantity.value(problem, round.z_bar))?;
             add(&names::lambda(&quantity.name), quantity.price(problem, round.lam))?;
+            // What the latest policy does, under the names that others use.
+            if quantity.name == "reward" {
+                add(names::EPISODE_REWARD, quantity.value(problem, round.z_hat))?;
+            }
         }
         Ok(())
     }

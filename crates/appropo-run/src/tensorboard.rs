@@ -17,7 +17,7 @@ use crate::protobuf::Message;
 
 /// Names of curves. Those under `rollout/` and `time/` are Stable-Baselines3's, which draws them over environment steps.
 pub mod names {
-    /// The mean return of the latest episodes: of −λ·z, which is what a learner earns. Only where one plays.
+    /// The mean reward of the latest policy's episodes.
     pub const EPISODE_REWARD: &str = "rollout/ep_rew_mean";
     /// The mean length of the latest episodes. Only where a learner plays.
     pub const EPISODE_LENGTH: &str = "rollout/ep_len_mean";
