@@ -156,22 +156,22 @@ impl<'a> Recorder<'a> {
 
     fn write<P: Policy>(&mut self, round: &Round<P>) -> Result<(), Failure> {
         if !self.repeats {
-            self.add(round);
+            self.add(round)?;
         }
         self.interrupted = was_interrupted();
         if self.interrupted || self.written.elapsed() >= self.every.max(SHARE * self.cost) {
             self.checkpoint(round)?;
         }
         if self.repeats {
-            self.add(round);
+            self.add(round)?;
         }
         Ok(())
     }
 
-    fn add<P>(&mut self, round: &Round<P>) {
+    fn add<P>(&mut self, round: &Round<P>) -> Result<(), Failure> {
         let value = |quantity: &Quantity, z: &[f64]| (quantity.name.clone(), quantity.value(self.problem, z));
         let all = self.quantities.iter();
-        self.log.add(&RoundLine {
+        let line = RoundLine {
             round: round.round,
             samples: round.samples,
             distance: round.distance,
@@ -179,7 +179,8 @@ impl<'a> Recorder<'a> {
             lambda: all.clone().map(|q| (q.name.clone(), q.price(self.problem, round.lam))).collect(),
             answer: all.clone().map(|q| value(q, round.z_hat)).collect(),
             mixture: all.map(|q| value(q, round.z_bar)).collect(),
-        });
+        };
+        Ok(self.log.add(&self.directory, &line)?)
     }
 
     /// The whole log, now on disk.

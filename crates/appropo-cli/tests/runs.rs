@@ -233,7 +233,13 @@ fn claims_hold_when_computed_again_and_altered_ones_do_not() {
     );
     altered("proof", "infeasible", "certificate.json", &number("values", "-9.5"), "the lower bound");
     altered("measurement", "exact", "certificate.json", &number("z_bar", "0.1"), "a measurement");
-    altered("result", "exact", "result.json", &number("z", "0.1"), "measurements is not");
+    altered(
+        "result",
+        "exact",
+        "result.json",
+        &number("z", "0.1"),
+        "is not what the certificate and z make it",
+    );
     altered("weights", "exact", "manifest.json", &number("weight", "0.5"), "weights");
     let swap = |text: &str| {
         // Two weights exchanged: their sum stays 1.

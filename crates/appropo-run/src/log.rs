@@ -11,6 +11,9 @@ use crate::{Directory, sealed};
 /// The file with one line a round.
 const NAME: &str = "rounds.jsonl";
 
+/// Bytes that are handed to the system at once.
+const CHUNK: usize = 1 << 20;
+
 /// What a round left behind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoundLine {
@@ -70,22 +73,28 @@ impl Log {
         Ok(Self { file, length, digest: sum, waiting: Vec::new() })
     }
 
-    /// Adds a line, which is not on disk yet.
-    pub fn add(&mut self, line: &RoundLine) {
+    /// Adds a line, which is not safe on disk yet.
+    pub fn add(&mut self, directory: &Directory, line: &RoundLine) -> Result<()> {
         // Numbers and lists always make a line of JSON.
         if serde_json::to_writer(&mut self.waiting, line).is_ok() {
             self.waiting.push(b'\n');
         }
+        // The system writes while the run goes on, so that little is left to wait for.
+        if self.waiting.len() >= CHUNK { self.hand_over(directory) } else { Ok(()) }
+    }
+
+    fn hand_over(&mut self, directory: &Directory) -> Result<()> {
+        self.file.write_all(&self.waiting).map_err(io(&directory.file(NAME), "written"))?;
+        self.length += self.waiting.len() as u64;
+        self.digest.update(&self.waiting);
+        self.waiting.clear();
+        Ok(())
     }
 
     /// Puts all lines on disk.
     pub fn flush(&mut self, directory: &Directory) -> Result<LogDigest> {
-        let path = directory.file(NAME);
-        let result = self.file.write_all(&self.waiting).and_then(|()| self.file.sync_data());
-        result.map_err(io(&path, "written"))?;
-        self.length += self.waiting.len() as u64;
-        self.digest.update(&self.waiting);
-        self.waiting.clear();
+        self.hand_over(directory)?;
+        self.file.sync_data().map_err(io(&directory.file(NAME), "written"))?;
         let sha256 = sealed::hexadecimal(&self.digest.clone().finalize());
         Ok(LogDigest { bytes: self.length, sha256 })
     }
