@@ -10,8 +10,6 @@ mod policies;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use appropo::state::Saver;
-
 /// No input may take more memory than this.
 const MEMORY: u64 = 32 << 20;
 
@@ -75,23 +73,5 @@ fn forged_numbers_are_refused_or_do_no_harm() {
                 assert!(taken.bytes_max < MEMORY, "game {game}, place {place}: {} bytes", taken.bytes_max);
             }
         }
-    }
-}
-
-#[test]
-#[ignore = "writes the checkpoints of the corpus anew, after a change of what they hold"]
-fn write_checkpoints() {
-    for (game, name) in (0..).zip(checkpoint::GAMES) {
-        let states = checkpoint::play(game, None).unwrap();
-        let write = |name: String, content: &[u8]| {
-            fs::write(folder("checkpoint").join(name), [&[game], content].concat()).unwrap();
-        };
-        write(format!("{name}-state"), &states[0]);
-        let mut saver = Saver::default();
-        saver.put(&states.len());
-        saver.put(&0u64);
-        saver.put_bytes(b"e3b0c442");
-        saver.put_bytes(&states[states.len() - 1]);
-        write(format!("{name}-checkpoint"), &saver.into_bytes());
     }
 }

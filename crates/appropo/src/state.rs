@@ -19,6 +19,11 @@ pub trait Saved: Sized {
 
     /// Makes it again.
     fn restore(from: &mut Loader) -> Result<Self>;
+
+    /// Appends values one after the other.
+    fn save_all(values: &[Self], to: &mut Saver) {
+        values.iter().for_each(|value| value.save(to));
+    }
 }
 
 /// Collects bytes. Values that are shared are written once.
@@ -47,7 +52,7 @@ impl Saver {
 
     /// Appends all values, without their number.
     pub fn put_all<T: Saved>(&mut self, values: &[T]) {
-        values.iter().for_each(|value| value.save(self));
+        T::save_all(values, self);
     }
 
     /// Appends bytes with their number.
@@ -163,6 +168,10 @@ macro_rules! numbers {
             }
             fn restore(from: &mut Loader) -> Result<Self> {
                 Ok(Self::from_le_bytes(from.take()?))
+            }
+            fn save_all(values: &[Self], to: &mut Saver) {
+                // One growth for all: states are mostly long lists of numbers.
+                to.bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
             }
         }
     )*};

@@ -282,6 +282,21 @@ fn the_work_so_far_is_kept() {
     assert!(matches!(solution.failure, Some(Error::World { step: 7, .. })));
 }
 
+/// The same in a learnt model, whose world goes wrong after the first game.
+#[test]
+fn the_work_in_a_model_is_kept() {
+    let set: SharedSet = Arc::new(Bounds::at_most(0.0).unwrap());
+    let discounting = Discounting::new(GAMMA, None).unwrap();
+    let world = Broken::boxed("NaN measurement");
+    let mut model =
+        Model::new(world, discounting, LIMIT, ModelOptions::default(), random::generator(1)).unwrap();
+    let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<_>);
+    let (assurance, options) = (Assurance::default(), Options::default());
+    let solution = appropo_imagined(&set, player, &mut model, &assurance, &options, &mut ()).unwrap();
+    assert_eq!((solution.certificate.z_bar, solution.rounds), (vec![1.0], 1));
+    assert!(matches!(solution.failure, Some(Error::World { step: 1, .. })));
+}
+
 #[test]
 fn a_measurement_of_the_wrong_length_is_refused() {
     let rover = Rover::new(false);

@@ -117,7 +117,10 @@ fn go_on(
         return Ok(stopped(&path));
     }
     let judging = Instant::now();
-    let found = judge(problem, settings, &solved, &mut rng)?;
+    let found = match judge(problem, settings, &solved, &mut rng) {
+        Err(_) if record::was_interrupted() => return Ok(stopped(&path)),
+        found => found?,
+    };
     recorder.times.evaluation += judging.elapsed().as_secs_f64();
     let log = recorder.finish_log()?;
     let failure = solved.failure.as_ref().map(ToString::to_string);

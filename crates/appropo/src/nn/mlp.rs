@@ -2,83 +2,14 @@ use std::mem::swap;
 use std::ops::Range;
 
 use pulp::Arch;
-use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, in_range};
 use crate::nn::initialize::orthogonal;
 use crate::nn::kernel::{View, add_dots, add_product};
 use crate::nn::scratch::first;
-use crate::nn::{Activation, Gains, Scratch};
+use crate::nn::{Gains, Inputs, Scratch, Shape};
 use crate::random::Generator;
 use crate::state::{Loader, Saved, Saver};
-
-/// What a row of inputs is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Inputs {
-    /// One of so many things: a row is one number, its index, and the first layer a look-up.
-    OneHot(usize),
-    /// So many numbers.
-    Vector(usize),
-}
-
-impl Inputs {
-    /// Numbers in a row.
-    pub fn row(self) -> usize {
-        match self {
-            Inputs::OneHot(_) => 1,
-            Inputs::Vector(length) => length,
-        }
-    }
-
-    /// Inputs of the first layer.
-    pub fn width(self) -> usize {
-        match self {
-            Inputs::OneHot(width) | Inputs::Vector(width) => width,
-        }
-    }
-}
-
-/// The sizes of a network. Each is between 1 and 2²⁴, above which an index would not be exact.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
-    /// What goes in.
-    pub inputs: Inputs,
-    /// The widths of the hidden layers, one or more. Multiples of 16 are fastest.
-    pub hidden: Vec<usize>,
-    /// The function behind every hidden layer.
-    pub activation: Activation,
-    /// Outputs of the policy head.
-    pub policy: usize,
-    /// Outputs of the value head.
-    pub value: usize,
-}
-
-impl Saved for Shape {
-    fn save(&self, to: &mut Saver) {
-        to.put(&(matches!(self.inputs, Inputs::OneHot(_)), self.inputs.width()));
-        to.put(&self.hidden);
-        to.put(&(self.activation == Activation::Relu));
-        to.put(&(self.policy, self.value));
-    }
-    fn restore(from: &mut Loader) -> Result<Self> {
-        let (is_one_hot, width): (bool, usize) = from.get()?;
-        let inputs = if is_one_hot { Inputs::OneHot(width) } else { Inputs::Vector(width) };
-        let hidden = from.get()?;
-        let activation = if from.get()? { Activation::Relu } else { Activation::Tanh };
-        let (policy, value) = from.get()?;
-        Ok(Self { inputs, hidden, activation, policy, value })
-    }
-}
-
-impl Saved for Mlp {
-    fn save(&self, to: &mut Saver) {
-        to.put(&self.shape);
-    }
-    fn restore(from: &mut Loader) -> Result<Self> {
-        Self::new(from.get()?)
-    }
-}
 
 /// Which weights of a matrix lie side by side. Each order lets both passes read contiguous rows where it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +53,15 @@ pub struct Mlp {
     shape: Shape,
     layers: Vec<Layer>,
     arch: Arch,
+}
+
+impl Saved for Mlp {
+    fn save(&self, to: &mut Saver) {
+        to.put(&self.shape);
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        Self::new(from.get()?)
+    }
 }
 
 impl Mlp {
@@ -306,6 +246,7 @@ fn add(x: &mut [f32], y: &[f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::Activation;
     use crate::random::{below, generator, unit};
 
     fn shapes() -> Vec<Shape> {

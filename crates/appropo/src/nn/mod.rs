@@ -43,9 +43,11 @@ mod kernel;
 mod mlp;
 mod optimizer;
 mod scratch;
+mod shape;
 
 pub use activation::Activation;
 pub use initialize::Gains;
-pub use mlp::{Inputs, Layer, Mlp, Order, Shape};
+pub use mlp::{Layer, Mlp, Order};
 pub use optimizer::{Optimizer, Rule, clip};
 pub use scratch::{Head, Scratch};
+pub use shape::{Inputs, Shape};

@@ -30,8 +30,10 @@ pub struct Exact {
     decisions: Vec<bool>,
     /// Without discount and horizon: a bound on the steps left in each state.
     steps: Option<Vec<f64>>,
-    /// Policies found before, so that equal answers share one policy.
-    known: HashMap<Vec<u32>, (Arc<TabularPolicy>, Vec<f64>)>,
+    /// Policies found before with what they measure, so that equal answers share one policy.
+    known: Vec<(Arc<TabularPolicy>, Vec<f64>)>,
+    /// Where among them is the policy of these actions.
+    places: HashMap<Vec<u32>, usize>,
 }
 
 impl Exact {
@@ -54,7 +56,7 @@ impl Exact {
             longest.iter_mut().for_each(|w| *w *= 2.0);
             steps = Some(longest);
         }
-        Ok(Self { model, discounting, planner, decisions, steps, known: HashMap::new() })
+        Ok(Self { model, discounting, planner, decisions, steps, known: Vec::new(), places: HashMap::new() })
     }
 
     fn plan(&self, rewards: &[f64]) -> Result<Plan> {
@@ -120,14 +122,15 @@ impl Respond for Exact {
         crate::error::dimension("lambda", lam.len(), self.model.measures().dim())?;
         crate::error::finite("lambda", lam)?;
         let plan = self.plan(&self.model.rewards(lam))?;
-        let (policy, z_hat) = match self.known.get(&plan.actions) {
-            Some(known) => known.clone(),
+        let (policy, z_hat) = match self.places.get(&plan.actions) {
+            Some(&place) => self.known[place].clone(),
             None => {
                 let (states, actions) = (self.model.states(), self.model.actions());
                 let policy = TabularPolicy::deterministic(states, actions, plan.actions.clone())?;
                 let z_hat = Occupancy::of(&self.model, &self.discounting, &policy)?.measure(&self.model);
                 let known = (Arc::new(policy), z_hat);
-                self.known.insert(plan.actions, known.clone());
+                self.places.insert(plan.actions, self.known.len());
+                self.known.push(known.clone());
                 known
             }
         };
@@ -143,12 +146,8 @@ impl Respond for Exact {
     }
 
     fn save(&self, to: &mut Saver) -> Result<()> {
-        // In an order that does not depend on the map's.
-        let mut known: Vec<_> = self.known.iter().collect();
-        known.sort_unstable_by_key(|(actions, _)| *actions);
-        to.put(&known.len());
-        for (actions, (policy, z_hat)) in known {
-            to.put(actions);
+        to.put(&self.known.len());
+        for (policy, z_hat) in &self.known {
             to.put_shared(policy);
             to.put_all(z_hat);
         }
@@ -157,15 +156,15 @@ impl Respond for Exact {
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.known.clear();
-        for _ in 0..from.get_length()? {
-            let table: Vec<u32> = from.get()?;
+        self.places.clear();
+        for place in 0..from.get_length()? {
             let policy = from.get_shared::<TabularPolicy>()?;
-            if !self.fits(&policy) {
-                return Err(misfit("a policy is for another world"));
-            }
+            let actions = policy.actions_taken().filter(|_| self.fits(&policy));
+            let Some(actions) = actions else { return Err(misfit("a policy is for another world")) };
+            self.places.insert(actions.to_vec(), place);
             let mut z_hat = vec![0.0; self.model.measures().dim()];
             from.get_finite("a measurement", &mut z_hat)?;
-            self.known.insert(table, (policy, z_hat));
+            self.known.push((policy, z_hat));
         }
         Ok(())
     }

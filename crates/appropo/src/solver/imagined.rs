@@ -104,7 +104,15 @@ fn imagine<M: Imagine>(
             },
         };
         let is_over = is_sure || model.is_spent() || progress.rounds >= options.rounds;
-        if observer.round(&now).is_break() || is_over {
+        let stops = observer.round(&now).is_break() || is_over;
+        let samples = model.samples();
+        let practises = progress.won >= progress.lost && 2 * progress.practised <= samples;
+        let failure = match (stops, practises) {
+            (true, _) => None,
+            (false, true) => model.practise(&attempt.mixture).err(),
+            (false, false) => model.explore().err(),
+        };
+        if stops || failure.is_some() {
             let certificate = Evidence::default().certificate(attempt.z_bar, distance, options.tolerance);
             return Ok(Solution {
                 // What holds in the model is no claim about the world.
@@ -113,15 +121,11 @@ fn imagine<M: Imagine>(
                 mixture: attempt.mixture,
                 rounds: progress.rounds,
                 gave_up: model.is_spent() && !is_sure,
-                failure: None,
+                failure,
             });
         }
-        let samples = model.samples();
-        if progress.won >= progress.lost && 2 * progress.practised <= samples {
-            model.practise(&attempt.mixture)?;
+        if practises {
             progress.practised += model.samples() - samples;
-        } else {
-            model.explore()?;
         }
         if attempt.hit {
             progress.depth.deepen();
