@@ -1,5 +1,6 @@
 //! The arguments of the command line.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::Failure;
@@ -108,7 +109,7 @@ pub struct Solve {
     /// A problem file, or the name of a built-in problem
     pub problem: String,
     /// Write the run into this folder: log, checkpoints, policies, evidence and report
-    #[arg(long)]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub run: Option<String>,
     /// Seconds between checkpoints of a run
     #[arg(long, default_value_t = EVERY, value_parser = seconds)]
@@ -225,7 +226,7 @@ impl Overrides {
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if (0.0..=1e6).contains(&number) => Ok(number),
-        _ => Err("expected a number of seconds, 0 or more".into()),
+        _ => Err("expected a number of seconds from 0 to 1000000".into()),
     }
 }
 

@@ -68,13 +68,16 @@ pub fn write(
 
 /// The result of a run that has ended, and its certificate.
 pub fn read(directory: &Directory) -> Result<(Ended, Certificate), Failure> {
-    if !directory.has(RESULT) {
-        let path = directory.path().display();
-        return Err(Failure::Input(format!(
-            "{path}: the run has not ended; go on with \"appropo resume {path}\""
-        )));
-    }
+    must_have_ended(directory)?;
     Ok((directory.read_json(RESULT)?, directory.read_json(CERTIFICATE)?))
+}
+
+pub fn must_have_ended(directory: &Directory) -> Result<(), Failure> {
+    if directory.has(RESULT) {
+        return Ok(());
+    }
+    let path = directory.path().display();
+    Err(Failure::Input(format!("{path}: the run has not ended; go on with \"appropo resume {path}\"")))
 }
 
 /// The report of a run that has ended, as it was printed then.

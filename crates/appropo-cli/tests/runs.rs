@@ -324,6 +324,9 @@ fn a_run_can_be_played_evaluated_exported_and_shown() {
     let total: f64 = policies.iter().map(|policy| policy["weight"].as_f64().unwrap()).sum();
     assert!((total - 1.0).abs() < 1e-9);
     assert!(policies.iter().all(|policy| place.join(policy["file"].as_str().unwrap()).is_file()));
+    let again = appropo(&["export", folder, "--onnx", onnx.to_str().unwrap()]).output().unwrap();
+    assert_eq!(again.status.code(), Some(2));
+    assert!(text(&again).contains("policy.json is there already") || text(&again).contains(".onnx is there"));
     let page = place.join("both.html");
     said(&["report", folder, folder, "--out", page.to_str().unwrap()]);
     assert!(fs::read_to_string(page).unwrap().contains("mars-rover"));
@@ -337,4 +340,16 @@ fn a_finished_run_is_not_run_again() {
     let output = appropo(&["resume"]).arg(&folder).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(first.starts_with(&text(&output)), "{first}\n{}", text(&output));
+}
+
+#[test]
+fn places_that_can_not_hold_a_run_are_refused() {
+    let place = place("places");
+    let file = place.join("file");
+    fs::write(&file, "mine").unwrap();
+    for (path, expected) in [(file.as_path(), "a file is in the way"), (Path::new(""), "value is required")] {
+        let output = appropo(&["solve", "mars-rover", "--run"]).arg(path).output().unwrap();
+        assert!(!output.status.success() && text(&output).contains(expected), "{}", text(&output));
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
 }

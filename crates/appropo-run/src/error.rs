@@ -63,6 +63,9 @@ fn hint(error: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "; choose a folder that you may write to"
         }
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            "; a file is in the way: choose another path"
+        }
         _ => "",
     }
 }

@@ -22,6 +22,7 @@ pub fn run(folder: &str, file: &str) -> Result<Output, Failure> {
     }
     let stem = file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
     let count = mixture.parts().len();
+    let mut files = Vec::new();
     let mut policies = Vec::new();
     for (i, (weight, policy)) in mixture.parts().iter().enumerate() {
         let AnyPolicy::Network(policy) = policy.as_ref() else {
@@ -30,7 +31,7 @@ pub fn run(folder: &str, file: &str) -> Result<Output, Failure> {
             )));
         };
         let name = if count == 1 { format!("{stem}.onnx") } else { format!("{stem}-{i}.onnx") };
-        write(&file.with_file_name(&name), &onnx(policy))?;
+        files.push((file.with_file_name(&name), onnx(policy)));
         policies.push(json!({ "file": name, "weight": weight }));
     }
     let weights = file.with_file_name(format!("{stem}.json"));
@@ -39,7 +40,12 @@ pub fn run(folder: &str, file: &str) -> Result<Output, Failure> {
         "meaning": "before each episode one policy is drawn with its weight; it takes all actions of the episode",
         "policies": policies,
     });
-    write(&weights, format!("{object:#}\n").as_bytes())?;
+    files.push((weights.clone(), format!("{object:#}\n").into_bytes()));
+    if let Some((taken, _)) = files.iter().find(|(path, _)| path.exists()) {
+        let taken = taken.display();
+        return Err(Failure::Input(format!("{taken} is there already; remove it, or choose another name")));
+    }
+    files.iter().try_for_each(|(path, bytes)| write(path, bytes))?;
     let text = format!("{count} ONNX files and {}\n", weights.display());
     Ok(Output { text, status: 0 })
 }

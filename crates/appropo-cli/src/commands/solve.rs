@@ -21,6 +21,9 @@ use crate::{Failure, Output};
 
 /// Finds a mixed policy for a problem and shows the evidence.
 pub fn run(arguments: &Solve) -> Result<Output, Failure> {
+    if arguments.run.is_some() {
+        record::catch_interrupts();
+    }
     let problem = Problem::load(&arguments.problem)?;
     let settings = arguments.settings.apply(&problem.settings);
     arguments.settings.check(&settings)?;
@@ -30,7 +33,6 @@ pub fn run(arguments: &Solve) -> Result<Output, Failure> {
     }
     let progress = Progress::new(&problem, settings.samples, arguments.quiet || arguments.settings.json);
     if let Some(folder) = &arguments.run {
-        record::catch_interrupts();
         let about = About {
             version: env!("CARGO_PKG_VERSION").into(),
             problem: problem.name.clone(),

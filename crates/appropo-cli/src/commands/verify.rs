@@ -52,6 +52,11 @@ fn check(directory: &Directory, seed: Option<u64>, text: &mut String) -> Result<
     let _ =
         writeln!(text, "ok      every file is as it was written, by its checksum; {} rounds", rounds.len());
     let _ = writeln!(text, "ok      the mixture: {} policies that fit the world", mixture.parts().len());
+    if !rounds.iter().zip(1..).all(|(line, number)| line.round == number)
+        || !rounds.is_sorted_by_key(|line| line.samples)
+    {
+        return Err(refuted("rounds.jsonl does not count its rounds and samples upwards"));
+    }
     let last = rounds.last().map_or((0, 0), |line| (line.round, line.samples));
     consistent(directory, &problem, &ended, &certificate, last, mixture.parts().len())?;
     match (problem.world.model(), tables(&mixture)) {
@@ -71,13 +76,13 @@ fn check(directory: &Directory, seed: Option<u64>, text: &mut String) -> Result<
             agree("the lower bound", &[certificate.lower_bound], &[again.lower_bound])?;
             let _ = writeln!(
                 text,
-                "ok      the measurements of the mixture, computed in the model; their distance from the set is {}",
+                "ok      the measurements of the mixture, computed in the model; their distance from the set is {:?}",
                 certificate.distance
             );
             if let Some(separation) = &certificate.separation {
                 let _ = writeln!(
                     text,
-                    "ok      no policy comes closer than {}: by a value function of {} entries",
+                    "ok      no policy comes closer than {:?}: by a value function of {} entries",
                     certificate.lower_bound,
                     separation.witness.values.len()
                 );
@@ -87,7 +92,7 @@ fn check(directory: &Directory, seed: Option<u64>, text: &mut String) -> Result<
     }
     Ok(match certificate.verdict {
         Verdict::Feasible => "feasible".into(),
-        Verdict::Infeasible => format!("infeasible by at least {}", certificate.lower_bound),
+        Verdict::Infeasible => format!("infeasible by at least {:?}", certificate.lower_bound),
         Verdict::Undecided => "undecided, as it says".into(),
     })
 }
@@ -177,7 +182,7 @@ fn near(claimed: &[f64], found: &[f64], radii: &[f64]) -> Result<(), Failure> {
         // Written so that NaN is far.
         if !((found[i] - claimed[i]).abs() <= 2.0 * radii[i]) {
             return Err(refuted(format!(
-                "entry {i} of the measurements is claimed as {}, but fresh episodes give {} ± {}",
+                "entry {i} of the measurements is claimed as {:?}, but fresh episodes give {:?} ± {:?}",
                 claimed[i], found[i], radii[i]
             )));
         }
@@ -192,13 +197,14 @@ fn agree(what: &str, claimed: &[f64], found: &[f64]) -> Result<(), Failure> {
     match claimed.iter().zip(found).enumerate().find(differs) {
         None => Ok(()),
         Some((i, (claimed, found))) => {
-            Err(refuted(format!("entry {i} of {what} is claimed as {claimed}, but it is {found}")))
+            Err(refuted(format!("entry {i} of {what} is claimed as {claimed:?}, but it is {found:?}")))
         }
     }
 }
 
 /// The mixture of a run, if it can act in the problem's world.
 pub fn load_mixture(directory: &Directory, problem: &Problem) -> Result<Mixed<AnyPolicy>, Failure> {
+    ended::must_have_ended(directory)?;
     let mixture = policies::load(directory)?;
     let world = problem.world.play(problem.discounting.horizon());
     let (observations, actions) = (world.observations(), world.actions());
