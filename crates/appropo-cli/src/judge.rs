@@ -69,6 +69,34 @@ pub fn judge(
     Ok(found)
 }
 
+/// What a search that was broken off thought of its mixture: nothing is claimed of it.
+pub fn estimated(problem: &Problem, settings: &Settings, solved: &Solved) -> Found {
+    let z_bar = &solved.certificate.z_bar;
+    let mut z = vec![0.0; problem.world.measures().dim()];
+    for ((entry, factor), value) in problem.target.selection().entries.iter().zip(z_bar) {
+        z[*entry] = value / factor;
+    }
+    let distance = problem.target.set().distance(z_bar);
+    let certificate = Certificate {
+        verdict: Verdict::Undecided,
+        tolerance: settings.tolerance,
+        z_bar: z_bar.clone(),
+        distance,
+        lower_bound: 0.0,
+        separation: None,
+        confidence: None,
+    };
+    Found {
+        certificate,
+        z,
+        oracle_calls: solved.rounds,
+        policies: solved.mixture.parts().len(),
+        samples: solved.samples,
+        evaluation_samples: 0,
+        evaluation: None,
+    }
+}
+
 fn judge_of_all(problem: &Problem, rng: &mut Generator) -> MonteCarlo {
     let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
     MonteCarlo::new(Episode::new(problem.world.play(horizon), gamma, limit(horizon)), rng)

@@ -5,6 +5,7 @@
 mod args;
 mod commands;
 mod ended;
+mod failure;
 mod figure;
 mod judge;
 mod picture;
@@ -14,12 +15,17 @@ mod quantity;
 mod record;
 mod report;
 mod reproduce;
+mod run;
 mod search;
+pub mod session;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+
+pub use failure::Failure;
 
 /// What a command prints on standard output, and its exit status.
 struct Output {
@@ -27,38 +33,20 @@ struct Output {
     status: u8,
 }
 
-/// Why a command failed.
-enum Failure {
-    /// The user's input: exit status 2.
-    Input(String),
-    /// Anything else: exit status 1.
-    Other(String),
-}
-
-impl From<problem::Mistake> for Failure {
-    fn from(mistake: problem::Mistake) -> Self {
-        Failure::Input(mistake.to_string())
-    }
-}
-
-impl From<appropo::error::Error> for Failure {
-    fn from(error: appropo::error::Error) -> Self {
-        use appropo::error::Error;
-        match error {
-            // What is wrong with the problem as stated shows only when it is solved.
-            Error::NeverEnds { .. }
-            | Error::NoConicForm { .. }
-            | Error::OutOfRange { .. }
-            | Error::Unsuitable { .. }
-            | Error::UnknownMeasure { .. } => Failure::Input(error.to_string()),
-            _ => Failure::Other(error.to_string()),
-        }
-    }
-}
-
 /// Does what the command line says.
 pub fn main() -> ExitCode {
-    let arguments = args::Arguments::parse();
+    ExitCode::from(run(std::env::args_os()))
+}
+
+/// Does what these arguments say, the first of which is the program's name. Returns the exit status.
+pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    let arguments = match args::Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let _ = error.print();
+            return error.exit_code() as u8;
+        }
+    };
     match commands::run(&arguments.command) {
         Ok(output) => {
             let mut out = std::io::stdout();
@@ -66,23 +54,21 @@ pub fn main() -> ExitCode {
                 // A reader that closed the pipe early has all it wants.
                 Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                     let _ = writeln!(std::io::stderr(), "error: the result can't be written: {error}");
-                    ExitCode::from(1)
+                    1
                 }
-                _ => ExitCode::from(output.status),
+                _ => output.status,
             }
         }
         Err(failure) => {
-            let (text, status) = match failure {
-                Failure::Input(text) => (text, 2),
-                Failure::Other(text) => (text, 1),
-            };
-            let _ = writeln!(std::io::stderr(), "error: {text}");
-            ExitCode::from(status)
+            let _ = writeln!(std::io::stderr(), "error: {failure}");
+            failure.status()
         }
     }
 }
 
 /// What is wrong with the text of a problem file, if anything is.
 pub fn check_problem(text: &str) -> Result<(), String> {
-    problem::Problem::parse(text).map(|_| ()).map_err(|mistake| mistake.to_string())
+    problem::Problem::parse("problem", text, &problem::Surroundings::default())
+        .map(|_| ())
+        .map_err(|mistake| mistake.to_string())
 }

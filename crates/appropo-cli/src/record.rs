@@ -8,10 +8,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use appropo::error::Error as LibraryError;
 use appropo::policy::Policy;
 use appropo::solver::Round;
 use appropo_run::tensorboard::{EventWriter, file_name, names};
-use appropo_run::{Checkpoint, Directory, Error, Log, LogDigest, RoundLine};
+use appropo_run::{Checkpoint, Directory, Log, LogDigest, RoundLine};
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
@@ -70,9 +71,15 @@ pub struct Recorder<'a> {
     pub times: Times,
     curves: Option<Curves>,
     progress: Progress<'a>,
+    observe: Observe<'a>,
     pub failure: Option<Failure>,
     pub interrupted: bool,
+    /// Whether an observer has seen enough.
+    is_enough: bool,
 }
+
+/// Looks at every round of a run; breaking ends it.
+pub type Observe<'a> = Box<dyn FnMut(&RoundLine) -> Result<ControlFlow<()>, LibraryError> + 'a>;
 
 impl<'a> Recorder<'a> {
     /// Begins a run in a new folder.
@@ -133,9 +140,16 @@ impl<'a> Recorder<'a> {
             cost: Duration::ZERO,
             times: Times::default(),
             progress,
+            observe: Box::new(|_| Ok(ControlFlow::Continue(()))),
             failure: None,
             interrupted: false,
+            is_enough: false,
         }
+    }
+
+    /// Has every round looked at.
+    pub fn observed_by(self, observe: Observe<'a>) -> Self {
+        Self { observe, ..self }
     }
 
     fn checkpoint<P>(&mut self, round: &Round<P>) -> Result<(), Failure> {
@@ -160,7 +174,11 @@ impl<'a> Recorder<'a> {
         }
         self.interrupted = was_interrupted();
         if self.interrupted || self.written.elapsed() >= self.every.max(SHARE * self.cost) {
-            self.checkpoint(round)?;
+            match self.checkpoint(round) {
+                // A world of another program: the run goes on without.
+                Err(Failure::Library(LibraryError::Unsaved { .. })) => self.every = Duration::MAX,
+                written => written?,
+            }
         }
         if self.repeats {
             self.add(round)?;
@@ -180,7 +198,9 @@ impl<'a> Recorder<'a> {
             answer: all.clone().map(|q| value(q, round.z_hat)).collect(),
             mixture: all.map(|q| value(q, round.z_bar)).collect(),
         };
-        Ok(self.log.add(&self.directory, &line)?)
+        self.log.add(&self.directory, &line)?;
+        self.is_enough = (self.observe)(&line)?.is_break();
+        Ok(())
     }
 
     /// The whole log, now on disk.
@@ -210,7 +230,7 @@ impl Watch for Recorder<'_> {
         if let Err(failure) = self.write(round) {
             self.failure = Some(failure);
         }
-        if self.interrupted || self.failure.is_some() {
+        if self.interrupted || self.is_enough || self.failure.is_some() {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -298,15 +318,4 @@ impl Curves {
 
 fn now() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::NotEmpty { .. } | Error::NoRun { .. } | Error::InUse { .. } => {
-                Failure::Input(error.to_string())
-            }
-            _ => Failure::Other(error.to_string()),
-        }
-    }
 }

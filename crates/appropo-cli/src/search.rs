@@ -25,7 +25,7 @@ use appropo::solver::{appropo, appropo_imagined, resume, resume_imagined};
 use appropo::state::{Loader, Saver};
 
 use crate::Failure;
-use crate::problem::{Method, OracleKind, PlayerKind, Problem, Settings, limit};
+use crate::problem::{Method, OracleKind, PlayerKind, Problem, Settings, Stop, limit};
 use crate::record;
 
 /// Entries of a table with one row a step that still fit into memory.
@@ -146,27 +146,42 @@ pub fn known(problem: &Problem) -> Result<&Arc<TabularMdp>, Failure> {
 /// The world of a problem, measured by what its constraints look at.
 pub fn world(problem: &Problem) -> Box<dyn Environment> {
     let world = problem.world.play_selected(problem.target.selection(), problem.discounting.horizon());
-    Box::new(Stoppable(world))
+    Box::new(Stoppable { world, stop: problem.stop.clone(), steps: 0 })
 }
 
 /// A world that ends when the user wants it to, even if the oracle goes on for hours.
-struct Stoppable(Box<dyn Environment>);
+struct Stoppable {
+    world: Box<dyn Environment>,
+    stop: Option<Stop>,
+    steps: u32,
+}
+
+/// Steps of an episode between two questions whether to stop.
+const STRIDE: u32 = 256;
+
+impl Stoppable {
+    fn check(&self) -> LibraryResult<()> {
+        let stops = record::is_out_of_patience() || self.stop.as_ref().is_some_and(|stop| stop());
+        if stops { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}
 
 impl Environment for Stoppable {
     fn measures(&self) -> &Measures {
-        self.0.measures()
+        self.world.measures()
     }
 
     fn observations(&self) -> Space {
-        self.0.observations()
+        self.world.observations()
     }
 
     fn actions(&self) -> Space {
-        self.0.actions()
+        self.world.actions()
     }
 
     fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) -> LibraryResult<()> {
-        if record::is_out_of_patience() { Err(Error::Interrupted) } else { self.0.reset(rng, observation) }
+        self.check()?;
+        self.world.reset(rng, observation)
     }
 
     fn step(
@@ -176,15 +191,19 @@ impl Environment for Stoppable {
         observation: &mut [f64],
         z: &mut [f64],
     ) -> LibraryResult<Status> {
-        self.0.step(action, rng, observation, z)
+        self.steps = self.steps.wrapping_add(1);
+        if self.steps.is_multiple_of(STRIDE) {
+            self.check()?;
+        }
+        self.world.step(action, rng, observation, z)
     }
 
     fn save(&self, to: &mut Saver) -> LibraryResult<()> {
-        self.0.save(to)
+        self.world.save(to)
     }
 
     fn load(&mut self, from: &mut Loader) -> LibraryResult<()> {
-        self.0.load(from)
+        self.world.load(from)
     }
 }
 

@@ -182,6 +182,35 @@ fn what_can_be_read_fits_the_schema() {
     }
 }
 
+/// A world of another program, with what can be seen and done there counted or not.
+const OUTSIDE: &str = r#"
+discount = 0.9
+[environment]
+name = "outside"
+about = "a robot"
+measures = ["cost", "place"]
+entries = [1, 2]
+states = 3
+observation = 3
+choices = 2
+lower = [-1]
+upper = [1]
+"#;
+
+#[test]
+fn a_world_outside_can_be_read_but_not_played() {
+    let text = OUTSIDE.replace("states = 3\n", "").replace("choices = 2\n", "");
+    let text = format!("{text}horizon = 9\n[[constraint]]\nmeasure = \"cost\"\nat_most = 1\n");
+    let file = written("outside", "outside", &text);
+    let run = |command: &str| {
+        let output = appropo(&[command, &file]);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(run("check").0, Some(0));
+    let (status, said) = run("solve");
+    assert!(status == Some(1) && said.contains("was given by another program"), "{status:?} {said}");
+}
+
 /// Every key that is a property somewhere in `value`.
 fn keys_of_schema(value: &Value, keys: &mut BTreeSet<String>) {
     match value {
@@ -214,6 +243,9 @@ fn what_is_in_the_schema_can_be_read() {
     for (_, text) in rich().into_iter().chain(problems("keys")).filter(|(_, text)| !is_beyond_toml(text)) {
         keys_of_problem(&as_json(&text), &mut read);
     }
+    // A world outside can be read here, but not solved; a set outside can't even be read.
+    keys_of_problem(&as_json(OUTSIDE), &mut read);
+    read.insert("custom".into());
     let unread: Vec<&String> = promised.difference(&read).collect();
     assert!(unread.is_empty(), "{unread:?}");
 }

@@ -152,6 +152,18 @@ pub enum Error {
     /// Someone asked to stop.
     #[error("stopped on request")]
     Interrupted,
+    /// Something of another program went wrong there; that program knows what.
+    #[error("{what} failed")]
+    Outside {
+        /// What it is.
+        what: &'static str,
+    },
+    /// Something of another program is needed here.
+    #[error("{what} was given by another program and is not here; use the program that gave it")]
+    Missing {
+        /// What it is.
+        what: String,
+    },
     /// Something that can't be saved and taken up again.
     #[error("{what} can't be saved and taken up again; run it to its end in one go")]
     Unsaved {

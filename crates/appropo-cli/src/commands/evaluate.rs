@@ -10,14 +10,20 @@ use appropo_run::Directory;
 use serde_json::json;
 
 use super::verify::load_mixture;
-use crate::problem::{Problem, limit};
+use crate::problem::{Problem, Surroundings, limit};
 use crate::report::number;
 use crate::{Failure, Output};
 
 /// Plays the mixture of a run afresh and says what it measures.
-pub fn run(folder: &str, episodes: usize, seed: u64, as_json: bool) -> Result<Output, Failure> {
+pub fn run(
+    folder: &str,
+    episodes: usize,
+    seed: u64,
+    as_json: bool,
+    surroundings: &Surroundings,
+) -> Result<Output, Failure> {
     let directory = Directory::read(Path::new(folder))?;
-    let problem = Problem::load_run(&directory)?;
+    let problem = Problem::load_run(&directory, surroundings)?;
     let mixture = load_mixture(&directory, &problem)?;
     let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
     let episode = Episode::new(problem.world.play(horizon), gamma, limit(horizon));

@@ -5,13 +5,13 @@ use appropo_run::{Directory, onnx};
 use serde_json::json;
 
 use super::verify::load_mixture;
-use crate::problem::Problem;
+use crate::problem::{Problem, Surroundings};
 use crate::{Failure, Output};
 
 /// Writes the networks of a run as ONNX files, and the mixture's weights as JSON beside them.
-pub fn run(folder: &str, file: &str) -> Result<Output, Failure> {
+pub fn run(folder: &str, file: &str, surroundings: &Surroundings) -> Result<Output, Failure> {
     let directory = Directory::read(Path::new(folder))?;
-    let problem = Problem::load_run(&directory)?;
+    let problem = Problem::load_run(&directory, surroundings)?;
     let mixture = load_mixture(&directory, &problem)?;
     let file = Path::new(file);
     if file.extension().is_none_or(|extension| extension != "onnx") {

@@ -7,7 +7,7 @@ use appropo::policy::{Mixed, TabularPolicy};
 use appropo::solver::{Maximum, binary_search, maximize, with_free_objective};
 
 use crate::args::{Optimize, Search};
-use crate::problem::{Method, OracleKind, Problem, suggestion};
+use crate::problem::{Method, OracleKind, Problem, Settings, suggestion};
 use crate::report::{Found, Objective, Report};
 use crate::search::{known, options};
 use crate::{Failure, Output};
@@ -17,19 +17,31 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
     let problem = Problem::load(&arguments.problem)?;
     let settings = arguments.settings.apply(&problem.settings);
     arguments.settings.check(&settings)?;
-    let objective = entry(&problem, &arguments.measure)?;
+    let (report, _) = optimum(&problem, &settings, &arguments.measure, arguments.search, sign)?;
+    report.output(&problem, arguments.settings.json)
+}
+
+/// The optimum and the mixed policy that attains it.
+pub fn optimum(
+    problem: &Problem,
+    settings: &Settings,
+    measure: &str,
+    search: Search,
+    sign: f64,
+) -> Result<(Report, Mixed<TabularPolicy>), Failure> {
+    let objective = entry(problem, measure)?;
     let start = Instant::now();
     if settings.oracle.is_some_and(|oracle| oracle != OracleKind::Exact) {
         return Err(Failure::Input(
             "maximize and minimize plan in a known model and take no oracle but exact".into(),
         ));
     }
-    let model = known(&problem)?.select(&problem.target.selection_with(objective, sign));
+    let model = known(problem)?.select(&problem.target.selection_with(objective, sign));
     let set = problem.target.set();
     let mut oracle = Exact::new(model.clone(), problem.discounting, settings.planner)?;
-    let options = options(&settings);
-    let mut maximum = match (settings.method, arguments.search) {
-        (Method::Occupancy, _) => by_programme(&problem, &model, settings.tolerance)?,
+    let options = options(settings);
+    let mut maximum = match (settings.method, search) {
+        (Method::Occupancy, _) => by_programme(problem, &model, settings.tolerance)?,
         (Method::Appropo, Search::Master) => maximize(set, &mut oracle, &options, &mut ())?,
         (Method::Appropo, Search::Binary) => {
             let mut cache = Cache::new(oracle);
@@ -48,16 +60,16 @@ pub fn run(arguments: &Optimize, sign: f64) -> Result<Output, Failure> {
         _ => maximum.upper_bound,
     };
     let Maximum { value, mixture, certificate, oracle_calls, .. } = maximum;
-    let found = Found::planned(&problem, certificate, &mixture, oracle_calls)?;
-    let mut report = Report::new(&problem, &settings, found, Some(start.elapsed()));
+    let found = Found::planned(problem, certificate, &mixture, oracle_calls)?;
+    let mut report = Report::new(problem, settings, found, Some(start.elapsed()));
     report.is_open = value.is_some_and(|v| upper_bound.is_finite() && upper_bound - v > settings.tolerance);
     report.objective = Some(Objective {
-        measure: arguments.measure.clone(),
+        measure: measure.to_owned(),
         goal: if sign > 0.0 { "maximize" } else { "minimize" },
         value: value.map(|v| sign * v),
         bound: upper_bound.is_finite().then_some(sign * upper_bound),
     });
-    report.output(&problem, arguments.settings.json)
+    Ok((report, mixture))
 }
 
 /// The entry of the measurement vector that a name, or name\[i\], stands for.

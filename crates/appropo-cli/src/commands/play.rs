@@ -10,14 +10,14 @@ use appropo::rl::Episode;
 use appropo_run::Directory;
 
 use super::verify::load_mixture;
-use crate::problem::{Problem, limit};
+use crate::problem::{Problem, Surroundings, limit};
 use crate::report::number;
 use crate::{Failure, Output};
 
 /// Shows an episode of the mixture of a run: a map that moves on a terminal, lines where there is none.
 pub fn run(folder: &str, seed: u64, delay: u64) -> Result<Output, Failure> {
     let directory = Directory::read(Path::new(folder))?;
-    let problem = Problem::load_run(&directory)?;
+    let problem = Problem::load_run(&directory, &Surroundings::default())?;
     let mixture = load_mixture(&directory, &problem)?;
     let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
     let mut rng = random::generator(seed);

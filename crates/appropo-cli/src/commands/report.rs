@@ -10,7 +10,7 @@ use appropo_run::{Directory, Log, RoundLine};
 use super::verify::load_mixture;
 use crate::ended;
 use crate::judge::{measure, tables};
-use crate::problem::Problem;
+use crate::problem::{Problem, Surroundings};
 use crate::quantity::{self, Quantity};
 use crate::record::{self, About, REPORT};
 use crate::report::Report;
@@ -22,11 +22,11 @@ const POINTS: usize = 1000;
 const MEASURED: usize = 200;
 
 /// Writes the report of one run, or the comparison of several.
-pub fn run(folders: &[String], out: Option<&str>) -> Result<Output, Failure> {
+pub fn run(folders: &[String], out: Option<&str>, surroundings: &Surroundings) -> Result<Output, Failure> {
     let mut pages = Vec::new();
     for folder in folders {
         let directory = Directory::read(Path::new(folder))?;
-        let mut page = page(&directory)?;
+        let mut page = page(&directory, surroundings)?;
         if folders.len() > 1 {
             page.name = format!("{} ({folder})", page.name);
         }
@@ -48,8 +48,8 @@ pub fn run(folders: &[String], out: Option<&str>) -> Result<Output, Failure> {
 }
 
 /// What the page of a run shows.
-pub fn page(directory: &Directory) -> Result<Page, Failure> {
-    let problem = Problem::load_run(directory)?;
+pub fn page(directory: &Directory, surroundings: &Surroundings) -> Result<Page, Failure> {
+    let problem = Problem::load_run(directory, surroundings)?;
     let about: About = directory.read_json(record::RUN)?;
     let (ended, certificate) = ended::read(directory)?;
     let log = Log::read(directory, &ended.log)?;

@@ -7,15 +7,15 @@ use appropo::random;
 use appropo::solver::Round;
 use appropo_run::Directory;
 
-use super::report;
 use super::verify::load_mixture;
 use crate::args::Solve;
 use crate::ended;
 use crate::judge::judge;
-use crate::problem::{Problem, Settings};
+use crate::problem::{Problem, Settings, Surroundings};
 use crate::progress::Progress;
 use crate::record::{self, About, Recorder};
 use crate::report::Report;
+use crate::run::{self, End};
 use crate::search::{Watch, search};
 use crate::{Failure, Output};
 
@@ -75,7 +75,7 @@ fn stopped(path: &str) -> Output {
 pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Output, Failure> {
     record::catch_interrupts();
     let directory = Directory::open(Path::new(folder))?;
-    let problem = Problem::load_run(&directory)?;
+    let problem = Problem::load_run(&directory, &Surroundings::default())?;
     let settings = problem.settings.clone();
     if directory.has(record::RESULT) {
         // Killed after its last file was written, or simply done.
@@ -93,50 +93,26 @@ pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Outpu
     go_on(&problem, &settings, recorder, checkpoint.map(|c| c.state), json)
 }
 
-/// Searches, judges, and writes the end of a run.
 fn go_on(
     problem: &Problem,
     settings: &Settings,
-    mut recorder: Recorder,
+    recorder: Recorder,
     state: Option<Vec<u8>>,
     json: bool,
 ) -> Result<Output, Failure> {
-    let start = Instant::now();
-    let (mut rng, written) = (random::generator(settings.seed), recorder.times.writing);
-    let path = recorder.directory.path().display().to_string();
-    let solved = match search(problem, settings, &mut rng, state.as_deref(), &mut recorder) {
-        Err(_) if record::was_interrupted() => return Ok(stopped(&path)),
-        solved => solved?,
+    let path = recorder.directory.path().to_owned();
+    let shown = path.display().to_string();
+    let failure = match run::to_its_end(problem, settings, recorder, state, &Surroundings::default())? {
+        End::Stopped => return Ok(stopped(&shown)),
+        End::Done { failure } => failure,
     };
-    if let Some(failure) = recorder.failure {
-        return Err(failure);
-    }
-    let answering = solved.answering.as_secs_f64();
-    recorder.times.oracle += answering;
-    recorder.times.player +=
-        (start.elapsed().as_secs_f64() - answering - (recorder.times.writing - written)).max(0.0);
-    if recorder.interrupted || record::was_interrupted() && solved.failure.is_some() {
-        return Ok(stopped(&path));
-    }
-    let judging = Instant::now();
-    let found = match judge(problem, settings, &solved, &mut rng) {
-        Err(_) if record::was_interrupted() => return Ok(stopped(&path)),
-        found => found?,
-    };
-    recorder.times.evaluation += judging.elapsed().as_secs_f64();
-    let log = recorder.finish_log()?;
-    let failure = solved.failure.as_ref().map(ToString::to_string);
-    ended::write(&recorder.directory, problem, settings, &solved.mixture, &found, failure.clone(), log)?;
-    recorder.close()?;
-    let page = report::page(&recorder.directory)?;
-    recorder.directory.write(record::REPORT, appropo_run::page::render(&[page]).as_bytes())?;
-    let mut output = ended::report(&recorder.directory, problem)?.output(problem, json)?;
+    let mut output = ended::report(&Directory::read(&path)?, problem)?.output(problem, json)?;
     if let Some(error) = failure {
         eprintln!("error: {error}; the result is what had been found by then");
         output.status = 1;
     }
     if !json {
-        output.text += &format!("run: {path}, with {}\n", record::REPORT);
+        output.text += &format!("run: {shown}, with {}\n", record::REPORT);
     }
     Ok(output)
 }

@@ -13,7 +13,7 @@ use appropo_run::{Directory, Log, policies};
 
 use crate::ended::{self, Ended};
 use crate::judge::{all_measures, claim, fresh, measure, tables};
-use crate::problem::Problem;
+use crate::problem::{Problem, Surroundings};
 use crate::record::{About, RESULT, RUN};
 use crate::search::known;
 use crate::{Failure, Output};
@@ -24,17 +24,16 @@ const REFUTED: u8 = 5;
 const ROUNDING: f64 = 1e-7;
 
 /// Computes the claim of a run again from its files alone.
-pub fn run(folder: &str, seed: Option<u64>) -> Result<Output, Failure> {
+pub fn run(folder: &str, seed: Option<u64>, surroundings: &Surroundings) -> Result<Output, Failure> {
     let directory = Directory::read(Path::new(folder))?;
     let mut text = String::new();
-    match check(&directory, seed, &mut text) {
+    match check(&directory, seed, surroundings, &mut text) {
         Ok(verdict) => {
             let _ = writeln!(text, "verified: {verdict}");
             Ok(Output { text, status: 0 })
         }
         Err(failure) => {
-            let (Failure::Input(problem) | Failure::Other(problem)) = failure;
-            let _ = writeln!(text, "FAILED  {problem}\nnot verified");
+            let _ = writeln!(text, "FAILED  {failure}\nnot verified");
             Ok(Output { text, status: REFUTED })
         }
     }
@@ -44,8 +43,13 @@ fn refuted(problem: impl Into<String>) -> Failure {
     Failure::Other(problem.into())
 }
 
-fn check(directory: &Directory, seed: Option<u64>, text: &mut String) -> Result<String, Failure> {
-    let problem = Problem::load_run(directory)?;
+fn check(
+    directory: &Directory,
+    seed: Option<u64>,
+    surroundings: &Surroundings,
+    text: &mut String,
+) -> Result<String, Failure> {
+    let problem = Problem::load_run(directory, surroundings)?;
     let (ended, certificate) = ended::read(directory)?;
     let rounds = Log::read(directory, &ended.log)?;
     let mixture = load_mixture(directory, &problem)?;

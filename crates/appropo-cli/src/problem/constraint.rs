@@ -1,5 +1,6 @@
 //! The `[[constraint]]` tables.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use appropo::constraint::{Constraint, Target};
@@ -18,17 +19,24 @@ pub struct Shown {
     /// "at most 0.2".
     pub requirement: String,
     /// How much room a point has, where that is a plain number.
-    pub slack: Option<Box<dyn Fn(&[f64]) -> f64>>,
+    pub slack: Option<Box<dyn Fn(&[f64]) -> f64 + Send + Sync>>,
 }
 
 /// Where the points of a constraint's set lie.
 pub struct Space<'w> {
     pub world: &'w Scene,
     pub dim: usize,
+    /// Sets that no file can hold, by the names that stand for them.
+    pub sets: &'w HashMap<String, SharedSet>,
 }
 
 /// Reads one constraint, and writes it with every default to `text`.
-pub fn read(item: &Entry, world: &Scene, text: &mut String) -> Result<(Constraint, Shown)> {
+pub fn read(
+    item: &Entry,
+    world: &Scene,
+    sets: &HashMap<String, SharedSet>,
+    text: &mut String,
+) -> Result<(Constraint, Shown)> {
     let table = item.table(with_sets(&CONSTRAINT))?;
     let measures = measures(&table.require("measure")?, world)?;
     let by_default = measures.join(", ");
@@ -45,7 +53,7 @@ pub fn read(item: &Entry, world: &Scene, text: &mut String) -> Result<(Constrain
     if share && known.range("steps").is_err() {
         return Err(table.require("share")?.mistake("this world counts no steps; write false"));
     }
-    let (mut set, mut shown) = one_set(&table, &Space { world, dim })?;
+    let (mut set, mut shown) = one_set(&table, &Space { world, dim, sets })?;
     if let Some(entry) = table.get("shift") {
         set = Arc::new(entry.at(Similarity::translate(set, set::entries(&entry, dim)?))?);
         shown = Shown { requirement: format!("{}, shifted", shown.requirement), slack: None };

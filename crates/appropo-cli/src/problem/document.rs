@@ -159,6 +159,7 @@ impl<'a, 'i> Entry<'a, 'i> {
             Kind::True => Err(self.mistake("found false; write true, or leave the key out")),
             Kind::Name => self.name().map(drop),
             Kind::Word(words) => self.word(words),
+            Kind::Names => self.items()?.iter().try_for_each(|item| item.name().map(drop)),
             Kind::Measures => self.one_or_more()?.iter().try_for_each(|item| item.text().map(drop)),
             Kind::Map(_, None) => self.text().map(drop),
             Kind::Map(_, Some(keys)) if self.is_table() => self.table(keys.iter().collect()).map(drop),

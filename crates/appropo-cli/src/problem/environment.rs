@@ -1,20 +1,32 @@
 //! The `[environment]` table.
 
-use appropo::env::{Grid, bandit, cliff_walking, deep_sea_treasure, frozen_lake, garnet, mars_rover};
+use std::sync::Arc;
+
+use appropo::env::{
+    Grid, Space, World, bandit, cliff_walking, deep_sea_treasure, frozen_lake, garnet, mars_rover,
+};
+use appropo::measurement::Measures;
 use appropo::random;
 
 use super::document::{Entry, Table};
 use super::explain;
 use super::format::{ENVIRONMENTS, NAME};
 use super::keys::{Key, Kind};
+use super::outside::{Described, OutsideWorld, Surroundings};
 use super::scene::Scene;
+use super::set;
 use super::source::{Mistake, Result};
 
 /// Horizon times states times actions for which a plan still fits into memory.
 const MOST_STAGES: usize = 200_000_000;
 
 /// The world, the horizon, and the table with every default written out.
-pub fn read(environment: &Entry, discount: &Entry, gamma: f64) -> Result<(Scene, Option<usize>, String)> {
+pub fn read(
+    environment: &Entry,
+    discount: &Entry,
+    gamma: f64,
+    surroundings: &Surroundings,
+) -> Result<(Scene, Option<usize>, String)> {
     let open = environment.open_table()?;
     let name = open.get(NAME.name).ok_or_else(|| nameless(&open))?;
     let names: Vec<(&str, &str)> = ENVIRONMENTS.iter().map(|e| (e.name, e.name)).collect();
@@ -22,7 +34,13 @@ pub fn read(environment: &Entry, discount: &Entry, gamma: f64) -> Result<(Scene,
     let text = name.text()?;
     let own = ENVIRONMENTS.iter().filter(|e| e.name == text).flat_map(|e| e.keys);
     let table = environment.table([&NAME].into_iter().chain(own).collect())?;
-    let scene = world(&table, &name, discount, gamma)?;
+    let scene = match (text, &surroundings.world) {
+        ("outside", Some(OutsideWorld::Model(model))) => {
+            Scene::Tabular(World { model: Arc::clone(model), grid: None })
+        }
+        ("outside", world) => Scene::Outside(outside(&table, &name, world.as_ref())?),
+        _ => world(&table, &name, discount, gamma)?,
+    };
     let horizon = horizon(&table, &scene)?;
     let text = explained(&table, &scene)?;
     Ok((scene, horizon, text))
@@ -66,6 +84,37 @@ fn world(table: &Table, name: &Entry, discount: &Entry, gamma: f64) -> Result<Sc
                 .at(world)?
         }
     }))
+}
+
+/// A world of another program, as far as the file tells.
+fn outside(table: &Table, name: &Entry, world: Option<&OutsideWorld>) -> Result<Described> {
+    let measures = table.require("measures")?.items()?;
+    let entries = match table.get("entries") {
+        Some(entry) => set::entries(&entry, measures.len())?,
+        None => vec![1.0; measures.len()],
+    };
+    let blocks: Result<Vec<(&str, usize)>> =
+        measures.iter().zip(entries).map(|(item, count)| Ok((item.text()?, count as usize))).collect();
+    let given = |key| table.get(key).map(|_| table.count(key)).transpose();
+    let observations = match (given("states")?, given("observation")?) {
+        (Some(count), None) => Space::Discrete(count as usize),
+        (None, Some(count)) => Space::Continuous(vec![(f64::NEG_INFINITY, f64::INFINITY); count as usize]),
+        _ => return Err(name.mistake("write either states or observation, to say what is seen")),
+    };
+    let actions = match (given("choices")?, table.get("lower"), table.get("upper")) {
+        (Some(count), None, None) => Space::Discrete(count as usize),
+        (None, Some(lower), Some(upper)) => {
+            let lower = lower.numbers()?;
+            let upper = set::entries(&upper, lower.len())?;
+            Space::Continuous(lower.into_iter().zip(upper).collect())
+        }
+        _ => return Err(name.mistake("write either choices, or lower and upper, to say what can be done")),
+    };
+    let make = match world {
+        Some(OutsideWorld::Played(make)) => Some(Arc::clone(make)),
+        _ => None,
+    };
+    Ok(Described { measures: Measures::new(blocks?), observations, actions, make })
 }
 
 /// The largest of the counts that are given: what to blame for a world that is too large.

@@ -51,7 +51,7 @@ const SEED: Key = Key::defaulted("seed", Kind::Count(0, u64::MAX), "0", "Where r
 /// The most of anything that a table has one row for.
 const MOST: u64 = 100_000_000;
 
-pub static ENVIRONMENTS: [Environment; 8] = [
+pub static ENVIRONMENTS: [Environment; 9] = [
     Environment {
         name: "mars-rover",
         about: "a rover on its way to the goal among rocks",
@@ -143,6 +143,34 @@ pub static ENVIRONMENTS: [Environment; 8] = [
             HORIZON,
         ],
     },
+    Environment {
+        name: "outside",
+        about: "a world of another program, such as a Gymnasium environment in Python",
+        keys: &OUTSIDE,
+    },
+];
+
+/// Its size is what a policy for it must fit.
+const OUTSIDE: [Key; 9] = [
+    Key::optional("about", Kind::Name, "\"CartPole-v1\"", "What it is."),
+    Key::required("measures", Kind::Names, "[\"cost\"]", "What is measured in it."),
+    Key::optional("entries", Kind::Numbers, "[1]", "How many entries each measure has; 1 where not given."),
+    Key::optional(
+        "states",
+        Kind::Count(1, MOST),
+        "16",
+        "How many observations there are, if they can be counted.",
+    ),
+    Key::optional("observation", Kind::Count(1, 1_000_000), "4", "Or how many numbers an observation has."),
+    Key::optional(
+        "choices",
+        Kind::Count(1, MOST),
+        "2",
+        "How many actions there are, if they can be counted.",
+    ),
+    Key::optional("lower", Kind::Numbers, "[-1]", "Or the least of each number of an action."),
+    Key::optional("upper", Kind::Numbers, "[1]", "And the most."),
+    HORIZON,
 ];
 
 static RANDOM_MAP: [Key; 4] = [
@@ -178,7 +206,7 @@ const OFFSETS: Key = Key::required("offsets", Kind::Numbers, "[1]", "One number 
 const REFERENCE: Key = Key::required("reference", Kind::Vector, "\"uniform\"", "The distribution q.");
 
 /// The keys that state a set, with an example of each. d is the number of entries of x.
-pub static SETS: [Key; 20] = [
+pub static SETS: [Key; 21] = [
     Key::optional("at_most", Kind::PerEntry, "0.2", "xᵢ ≤ bᵢ; a single number bounds every entry."),
     Key::optional("at_least", Kind::PerEntry, "-0.17", "xᵢ ≥ bᵢ; a single number bounds every entry."),
     Key::optional("between", Kind::Pair, "[0.1, 0.2]", "lower ≤ xᵢ ≤ upper for every entry."),
@@ -282,6 +310,12 @@ pub static SETS: [Key; 20] = [
         Kind::True,
         "true",
         "x, read row by row, is a positive semidefinite matrix; d must be a square.",
+    ),
+    Key::optional(
+        "custom",
+        Kind::Name,
+        "\"mine\"",
+        "A set of another program, such as a Python function, by the name that it has there.",
     ),
     Key::optional(
         "intersection",

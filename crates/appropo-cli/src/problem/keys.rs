@@ -32,6 +32,8 @@ pub enum Kind {
     Name,
     /// One of several words, with what each stands for.
     Word(&'static [(&'static str, &'static str)]),
+    /// Texts that are shown to people.
+    Names,
     /// The name of a measure, or several.
     Measures,
     /// The name of a map, its text, or where there are keys for that how to draw one.

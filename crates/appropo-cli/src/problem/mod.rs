@@ -6,6 +6,7 @@ mod environment;
 mod explain;
 mod format;
 mod keys;
+mod outside;
 mod resolved;
 mod scene;
 mod schema;
@@ -13,12 +14,14 @@ mod set;
 mod settings;
 mod source;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use appropo::constraint::Target;
 use appropo::error::Error;
 use appropo::measurement::Discounting;
 use appropo::rl;
+use appropo::set::SharedSet;
 use appropo_run::Directory;
 use toml::de::DeTable;
 
@@ -27,6 +30,7 @@ use crate::record::{About, PROBLEM, RUN};
 
 pub use constraint::Shown;
 pub use format::{ENVIRONMENTS, Environment, METHODS, ORACLE_WORDS, PLAYER_WORDS, SETS};
+pub use outside::{Make, OutsideWorld, Stop, Surroundings};
 pub use scene::{Scene, limit};
 pub use schema::schema;
 pub use settings::{Method, ORACLES, OracleKind, PLAYERS, PlayerKind, Settings};
@@ -61,6 +65,8 @@ pub struct Problem {
     /// All but the settings as a problem file, with every default written out.
     stated: String,
     pub settings: Settings,
+    /// Whether someone asked to stop.
+    pub stop: Option<Stop>,
 }
 
 impl Problem {
@@ -69,7 +75,7 @@ impl Problem {
         let path = Path::new(name_or_path);
         let built_in = BUILT_IN.iter().find(|(name, _)| *name == name_or_path);
         if let Some((name, text)) = built_in.filter(|_| !path.is_file()) {
-            return Self::read(name, Source { file: name, text });
+            return Self::read(name, Source { file: name, text }, &Surroundings::default());
         }
         let source = Source { file: name_or_path, text: "" };
         let text = std::fs::read_to_string(path).map_err(|error| {
@@ -81,23 +87,26 @@ impl Problem {
             source.nowhere(format!("can't be read as a file ({error}){hint}"))
         })?;
         let name = path.file_stem().map_or(name_or_path.into(), |stem| stem.to_string_lossy());
-        Self::read(&name, Source { file: name_or_path, text: &text })
+        Self::read(&name, Source { file: name_or_path, text: &text }, &Surroundings::default())
     }
 
     /// The problem of a run, with the settings that it was begun with.
-    pub fn load_run(directory: &Directory) -> std::result::Result<Self, Failure> {
+    pub fn load_run(
+        directory: &Directory,
+        surroundings: &Surroundings,
+    ) -> std::result::Result<Self, Failure> {
         let about: About = directory.read_json(RUN)?;
         let text = directory.read_text(PROBLEM)?;
         let file = directory.file(PROBLEM).display().to_string();
-        Ok(Self::read(&about.problem, Source { file: &file, text: &text })?)
+        Ok(Self::read(&about.problem, Source { file: &file, text: &text }, surroundings)?)
     }
 
     /// Reads the text of a problem file.
-    pub fn parse(text: &str) -> std::result::Result<Self, Mistake> {
-        Self::read("problem", Source { file: "problem.toml", text })
+    pub fn parse(name: &str, text: &str, surroundings: &Surroundings) -> std::result::Result<Self, Mistake> {
+        Self::read(name, Source { file: PROBLEM, text }, surroundings)
     }
 
-    fn read(name: &str, source: Source) -> Result<Self> {
+    fn read(name: &str, source: Source, surroundings: &Surroundings) -> Result<Self> {
         let document = source.parse()?;
         let root = Table::read(source, document.get_ref(), 0..0, ROOT.iter().collect())?;
         let discount = root.require("discount")?;
@@ -105,7 +114,7 @@ impl Problem {
         let mut stated = String::new();
         explain::line(&mut stated, "discount", &explain::number(gamma), None);
         let environment = root.require("environment")?;
-        let (world, horizon, text) = environment::read(&environment, &discount, gamma)?;
+        let (world, horizon, text) = environment::read(&environment, &discount, gamma, surroundings)?;
         stated = format!("{stated}\n{text}");
         let discounting = discount.at(Discounting::new(gamma, horizon))?;
         if let Some(model) = world.model().filter(|_| gamma == 1.0 && horizon.is_none()) {
@@ -117,7 +126,7 @@ impl Problem {
         let mut constraints = Vec::new();
         let mut shown = Vec::new();
         for item in root.get("constraint").map_or(Ok(Vec::new()), |entry| entry.items())? {
-            let (constraint, show) = constraint::read(&item, &world, &mut stated)?;
+            let (constraint, show) = constraint::read(&item, &world, &surroundings.sets, &mut stated)?;
             constraints.push(constraint);
             shown.push(show);
         }
@@ -129,6 +138,18 @@ impl Problem {
             None => Table::read(source, &nothing, 0..0, keys)?,
         };
         let settings = Settings::read(&solve, &world)?;
-        Ok(Self { name: name.into(), world, discounting, target, shown, stated, settings })
+        let stop = surroundings.stop.clone();
+        Ok(Self { name: name.into(), world, discounting, target, shown, stated, settings, stop })
     }
+}
+
+/// The set that one line states.
+pub fn set_of(line: &str, dim: usize, sets: &HashMap<String, SharedSet>) -> Result<(SharedSet, String)> {
+    let source = Source { file: "set", text: line };
+    let document = source.parse()?;
+    let table = Table::read(source, document.get_ref(), 0..0, keys::with_sets(&[]))?;
+    // No measure, hence no map that a vector could be named after.
+    let world = Scene::CartPole;
+    let (set, shown) = constraint::one_set(&table, &constraint::Space { world: &world, dim, sets })?;
+    Ok((set, shown.requirement))
 }

@@ -101,14 +101,14 @@ impl Problem {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::super::{BUILT_IN, source::Source};
+    use super::super::{BUILT_IN, Surroundings, source::Source};
     use super::*;
 
     /// Whatever overrides a file's settings, what is written can be read and says the same.
     #[test]
     fn settings_in_force_are_read_back() {
         for (name, text) in BUILT_IN {
-            let problem = Problem::read(name, Source { file: name, text }).unwrap();
+            let problem = Problem::read(name, Source { file: name, text }, &Surroundings::default()).unwrap();
             let choices = METHODS.iter().flat_map(|m| ORACLES.map(|o| (m.1, o.1)));
             for ((method, oracle), player) in choices.flat_map(|c| PLAYERS.map(|p| (c, p.1))) {
                 let is_learnt = matches!(oracle, OracleKind::A2c | OracleKind::Ppo);
@@ -119,7 +119,9 @@ mod tests {
                 let own = problem.settings.clone();
                 let settings = Settings { method, oracle: Some(oracle), player, samples: 7, seed: 3, ..own };
                 let written = problem.resolved(&settings).unwrap();
-                let again = Problem::read(name, Source { file: name, text: &written }).unwrap();
+                let again =
+                    Problem::read(name, Source { file: name, text: &written }, &Surroundings::default())
+                        .unwrap();
                 assert_eq!(again.resolved(&again.settings).unwrap(), written);
             }
         }

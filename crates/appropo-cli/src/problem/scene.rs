@@ -7,6 +7,8 @@ use appropo::env::point_mass::PointMass;
 use appropo::env::{Environment, Grid, Selected, Simulator, TabularMdp, World};
 use appropo::measurement::{Measures, Selection};
 
+use super::outside::Described;
+
 /// Steps after which an episode of a world without a horizon is cut off.
 const LIMIT: usize = 1000;
 
@@ -14,12 +16,14 @@ pub enum Scene {
     Tabular(World),
     CartPole,
     PointMass,
+    Outside(Described),
 }
 
 impl Scene {
     pub fn measures(&self) -> Measures {
         match self {
             Scene::Tabular(world) => world.model.measures().clone(),
+            Scene::Outside(world) => world.measures.clone(),
             _ => self.play(None).measures().clone(),
         }
     }
@@ -28,6 +32,15 @@ impl Scene {
         match self {
             Scene::Tabular(world) => Some(&world.model),
             _ => None,
+        }
+    }
+
+    /// Whether learners that count states and actions can play in it.
+    pub fn is_countable(&self) -> bool {
+        match self {
+            Scene::Tabular(_) => true,
+            Scene::CartPole | Scene::PointMass => false,
+            Scene::Outside(world) => world.observations.count().and(world.actions.count()).is_some(),
         }
     }
 
@@ -44,6 +57,7 @@ impl Scene {
             Scene::Tabular(world) => Box::new(Simulator::new(Arc::clone(&world.model), horizon)),
             Scene::CartPole => Box::new(CartPole::new(horizon)),
             Scene::PointMass => Box::new(PointMass::new(limit(horizon))),
+            Scene::Outside(world) => world.play(),
         }
     }
 

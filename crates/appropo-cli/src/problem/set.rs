@@ -39,6 +39,19 @@ pub fn read(entry: &Entry, space: &Space) -> Result<(SharedSet, Shown)> {
             let pair = entry.numbers()?;
             bounds(entry, vec![pair[0]; space.dim], vec![pair[1]; space.dim])
         }
+        "custom" => {
+            let name = entry.text()?;
+            let Some(set) = space.sets.get(name) else {
+                return Err(entry.mistake(format!(
+                    "the set \"{name}\" was given by another program and is not here; use that program"
+                )));
+            };
+            if set.dim() != space.dim {
+                let (found, expected) = (set.dim(), space.dim);
+                return Err(entry.mistake(format!("the set has {found} entries, its measures {expected}")));
+            }
+            Ok((Arc::clone(set), plain(format!("in {name}"))))
+        }
         "semidefinite" => {
             let order = (space.dim as f64).sqrt().round() as usize;
             if order * order != space.dim {

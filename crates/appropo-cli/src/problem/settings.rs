@@ -126,8 +126,14 @@ impl Settings {
             if settings.method == Method::Occupancy {
                 return Err(entry.mistake("the occupancy method asks no oracle; leave this key out"));
             }
-            if world.model().is_none() && !matches!(oracle, OracleKind::A2c | OracleKind::Ppo) {
+            let is_network = matches!(oracle, OracleKind::A2c | OracleKind::Ppo);
+            if !is_network && !world.is_countable() {
                 let mistake = "this world has no states to count; write \"ppo\" or \"a2c\"";
+                return Err(entry.mistake(mistake));
+            }
+            if oracle == OracleKind::Exact && world.model().is_none() {
+                let mistake =
+                    "this world has no model to plan in; write \"model\", \"ppo\", \"a2c\" or \"q-learning\"";
                 return Err(entry.mistake(mistake));
             }
         }

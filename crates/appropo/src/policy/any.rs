@@ -32,6 +32,18 @@ impl From<NetworkPolicy> for AnyPolicy {
     }
 }
 
+impl AnyPolicy {
+    /// Writes the most likely action, or the mean of a continuous one. Constraints that the policy satisfies may not
+    /// hold for what it would do most often.
+    pub fn most_likely(&self, observation: &[f64], step: usize, memory: &mut Memory, action: &mut [f64]) {
+        match self {
+            Self::Table(policy) => action[0] = policy.most_likely(step, observation[0] as usize) as f64,
+            Self::Greedy(policy) => action[0] = policy.greedy(observation[0] as usize) as f64,
+            Self::Network(policy) => policy.most_likely(observation, memory, action),
+        }
+    }
+}
+
 impl Policy for AnyPolicy {
     fn act(
         &self,

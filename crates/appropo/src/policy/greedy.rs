@@ -34,6 +34,11 @@ impl GreedyPolicy {
         self.actions
     }
 
+    /// The action of the largest value in a state.
+    pub fn greedy(&self, state: usize) -> usize {
+        best(&self.values[state * self.actions..(state + 1) * self.actions])
+    }
+
     /// Q(s, a), as `[state * actions + action]`.
     pub fn values(&self) -> &[f64] {
         &self.values
@@ -41,7 +46,7 @@ impl GreedyPolicy {
 }
 
 /// The first action of the largest value.
-pub(crate) fn best(values: &[f64]) -> usize {
+pub(crate) fn best<T: PartialOrd>(values: &[T]) -> usize {
     let mut best = 0;
     for (action, value) in values.iter().enumerate() {
         if *value > values[best] {
@@ -57,7 +62,7 @@ impl Policy for GreedyPolicy {
         let chosen = if random::unit(rng) < self.epsilon {
             random::below(self.actions, rng)
         } else {
-            best(&self.values[state * self.actions..(state + 1) * self.actions])
+            self.greedy(state)
         };
         action[0] = chosen as f64;
     }

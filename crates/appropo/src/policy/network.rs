@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Memory, Policy, TabularPolicy};
+use super::{Memory, Policy, TabularPolicy, best};
 use crate::env::Space;
 use crate::error::{Result, dimension};
 use crate::nn::{Inputs, Mlp};
@@ -131,6 +131,31 @@ impl NetworkPolicy {
     pub fn parameters(&self) -> &[f32] {
         &self.parameters
     }
+
+    /// Writes the most likely action, or the mean of a continuous one.
+    pub fn most_likely(&self, observation: &[f64], memory: &mut Memory, action: &mut [f64]) {
+        let (outputs, drawn) = self.outputs(observation, memory);
+        drawn.clear();
+        match self.actions {
+            Actions::Categorical => drawn.push(best(outputs) as f32),
+            Actions::Gaussian(_) => drawn.extend_from_slice(outputs),
+        }
+        self.actions.cut(drawn, action);
+    }
+
+    /// The network's outputs for an observation, and room for an action.
+    fn outputs<'m>(&self, observation: &[f64], memory: &'m mut Memory) -> (&'m mut [f32], &'m mut Vec<f32>) {
+        let Memory { scratch, input, drawn } = memory;
+        if scratch.as_ref().is_some_and(|(network, _)| !Arc::ptr_eq(network, &self.network)) {
+            *scratch = None;
+        }
+        let (_, scratch) =
+            scratch.get_or_insert_with(|| (Arc::clone(&self.network), self.network.scratch(1)));
+        input.clear();
+        input.extend(observation.iter().map(|v| *v as f32));
+        self.network.forward(&self.parameters[..self.network.parameters()], input, scratch);
+        (&mut scratch.policy.output, drawn)
+    }
 }
 
 impl Policy for NetworkPolicy {
@@ -142,18 +167,10 @@ impl Policy for NetworkPolicy {
         memory: &mut Memory,
         action: &mut [f64],
     ) {
-        let Memory { scratch, input, drawn } = memory;
-        if scratch.as_ref().is_some_and(|(network, _)| !Arc::ptr_eq(network, &self.network)) {
-            *scratch = None;
-        }
-        let (_, scratch) =
-            scratch.get_or_insert_with(|| (Arc::clone(&self.network), self.network.scratch(1)));
-        let (parameters, deviations) = self.parameters.split_at(self.network.parameters());
-        input.clear();
-        input.extend(observation.iter().map(|v| *v as f32));
+        let deviations = &self.parameters[self.network.parameters()..];
+        let (outputs, drawn) = self.outputs(observation, memory);
         drawn.resize(action.len(), 0.0);
-        self.network.forward(parameters, input, scratch);
-        self.actions.draw(&mut scratch.policy.output, deviations, rng, drawn);
+        self.actions.draw(outputs, deviations, rng, drawn);
         self.actions.cut(drawn, action);
     }
 

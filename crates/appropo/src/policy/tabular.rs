@@ -73,6 +73,12 @@ impl TabularPolicy {
         }
     }
 
+    /// The action of largest probability in a state at the given step; the first of several.
+    pub fn most_likely(&self, step: usize, state: usize) -> usize {
+        let probability = |action: &usize| self.probability(step, state, *action);
+        (0..self.actions).rev().max_by(|a, b| probability(a).total_cmp(&probability(b))).unwrap_or(0)
+    }
+
     /// π(action | state) at the given step.
     pub fn probability(&self, step: usize, state: usize, action: usize) -> f64 {
         let row = step.min(self.stages - 1) * self.states + state;

@@ -1,0 +1,90 @@
+//! What a problem refers to that no file can hold: worlds and sets of another program.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use appropo::env::{Environment, Space, Status, TabularMdp};
+use appropo::error::{Error, Result};
+use appropo::measurement::Measures;
+use appropo::random::Generator;
+use appropo::set::SharedSet;
+
+/// What the names in a problem file stand for beyond the file.
+#[derive(Clone, Default)]
+pub struct Surroundings {
+    /// The environment "outside".
+    pub world: Option<OutsideWorld>,
+    /// The sets that constraints name as `custom`.
+    pub sets: HashMap<String, SharedSet>,
+    /// Whether to stop; asked before every episode and now and then within one.
+    pub stop: Option<Stop>,
+}
+
+/// Whether someone asked to stop.
+pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// Makes another copy of a world.
+pub type Make = Arc<dyn Fn() -> Result<Box<dyn Environment>> + Send + Sync>;
+
+/// A world of another program.
+#[derive(Clone)]
+pub enum OutsideWorld {
+    /// One that can be planned in.
+    Model(Arc<TabularMdp>),
+    /// One that can only be played in.
+    Played(Make),
+}
+
+/// What a problem file tells of a world outside.
+pub struct Described {
+    pub measures: Measures,
+    pub observations: Space,
+    pub actions: Space,
+    pub make: Option<Make>,
+}
+
+impl Described {
+    /// Episodes of it; where there is no such world, one that says so when it is to start.
+    pub fn play(&self) -> Box<dyn Environment> {
+        let missing = || Err(Error::Missing { what: "the world of this problem".into() });
+        match self.make.as_ref().map_or_else(missing, |make| make()) {
+            Ok(world) => world,
+            Err(error) => Box::new(Absent {
+                measures: self.measures.clone(),
+                observations: self.observations.clone(),
+                actions: self.actions.clone(),
+                error,
+            }),
+        }
+    }
+}
+
+/// A world that could not be made.
+struct Absent {
+    measures: Measures,
+    observations: Space,
+    actions: Space,
+    error: Error,
+}
+
+impl Environment for Absent {
+    fn measures(&self) -> &Measures {
+        &self.measures
+    }
+
+    fn observations(&self) -> Space {
+        self.observations.clone()
+    }
+
+    fn actions(&self) -> Space {
+        self.actions.clone()
+    }
+
+    fn reset(&mut self, _: &mut Generator, _: &mut [f64]) -> Result<()> {
+        Err(self.error.clone())
+    }
+
+    fn step(&mut self, _: &[f64], _: &mut Generator, _: &mut [f64], _: &mut [f64]) -> Result<Status> {
+        Err(self.error.clone())
+    }
+}

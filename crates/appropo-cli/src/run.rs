@@ -1,0 +1,75 @@
+//! A run from wherever it stands to its end.
+
+use std::time::Instant;
+
+use appropo::error::Error;
+use appropo::random;
+
+use crate::Failure;
+use crate::commands::page;
+use crate::ended;
+use crate::judge::{estimated, judge};
+use crate::problem::{Problem, Settings, Surroundings};
+use crate::record::{self, Recorder};
+use crate::search::search;
+
+/// How a run came to its end.
+pub enum End {
+    /// Someone asked to stop; it can be gone on with.
+    Stopped,
+    /// Everything is written.
+    Done {
+        /// What went wrong on the way, if anything did.
+        failure: Option<Error>,
+    },
+}
+
+/// Searches, judges, and writes the end of a run.
+pub fn to_its_end(
+    problem: &Problem,
+    settings: &Settings,
+    mut recorder: Recorder,
+    state: Option<Vec<u8>>,
+    surroundings: &Surroundings,
+) -> Result<End, Failure> {
+    let start = Instant::now();
+    let (mut rng, written) = (random::generator(settings.seed), recorder.times.writing);
+    let mut solved = match search(problem, settings, &mut rng, state.as_deref(), &mut recorder) {
+        Err(_) if record::was_interrupted() => return Ok(End::Stopped),
+        solved => solved?,
+    };
+    match recorder.failure.take() {
+        // What others do while they watch does not undo what was found.
+        Some(Failure::Library(error @ Error::Outside { .. })) => solved.failure = Some(error),
+        Some(failure) => return Err(failure),
+        None => {}
+    }
+    let answering = solved.answering.as_secs_f64();
+    recorder.times.oracle += answering;
+    recorder.times.player +=
+        (start.elapsed().as_secs_f64() - answering - (recorder.times.writing - written)).max(0.0);
+    if recorder.interrupted || record::was_interrupted() && solved.failure.is_some() {
+        return Ok(End::Stopped);
+    }
+    let judging = Instant::now();
+    let found = match &solved.failure {
+        // Whoever broke the world or wants to stop would break the judging or wait for it.
+        Some(Error::Outside { .. } | Error::Interrupted) => estimated(problem, settings, &solved),
+        _ => match judge(problem, settings, &solved, &mut rng) {
+            Err(_) if record::was_interrupted() => return Ok(End::Stopped),
+            Err(Failure::Library(error @ (Error::Outside { .. } | Error::Interrupted))) => {
+                solved.failure = Some(error);
+                estimated(problem, settings, &solved)
+            }
+            found => found?,
+        },
+    };
+    recorder.times.evaluation += judging.elapsed().as_secs_f64();
+    let log = recorder.finish_log()?;
+    let failure = solved.failure.as_ref().map(ToString::to_string);
+    ended::write(&recorder.directory, problem, settings, &solved.mixture, &found, failure, log)?;
+    recorder.close()?;
+    let page = page(&recorder.directory, surroundings)?;
+    recorder.directory.write(record::REPORT, appropo_run::page::render(&[page]).as_bytes())?;
+    Ok(End::Done { failure: solved.failure })
+}

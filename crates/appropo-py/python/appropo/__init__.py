@@ -1,0 +1,94 @@
+"""Reinforcement learning under convex constraints, with evidence.
+
+Name what is measured along an episode and the convex set in which the expected long-term measurements must lie;
+:func:`solve` learns a mixed policy that puts them there and says how sure that is:
+
+>>> import appropo as ap
+>>> rover = ap.Problem(
+...     env="mars-rover",
+...     constraints=[ap.measure("failure") <= 0.2, ap.measure("reward") >= -0.17],
+...     discount=0.99,
+... )
+>>> result = ap.solve(rover)
+>>> result.verdict
+'feasible'
+>>> result.measurements["failure"] <= 0.2
+True
+"""
+
+from ._appropo import AppropoError, ProblemError, RunError, SetError, WorldError, __version__
+from .constraints import Constraint, Measure, measure, norm
+from .environments import BuiltIn, Transition, info
+from .policy import MixedPolicy
+from .problem import Problem
+from .result import Optimum, Result, compare, load
+from .sets import (
+    Affine,
+    AtLeast,
+    AtMost,
+    Ball,
+    Box,
+    ConvexSet,
+    Custom,
+    Ellipsoid,
+    Entropy,
+    HalfSpace,
+    Intersection,
+    KLBall,
+    L1Ball,
+    LinfBall,
+    Polytope,
+    Product,
+    ReverseKLBall,
+    SecondOrderCone,
+    Semidefinite,
+    Simplex,
+    Slab,
+)
+from .solve import maximize, minimize, solve
+
+__all__ = [
+    "Affine",
+    "AppropoError",
+    "AtLeast",
+    "AtMost",
+    "Ball",
+    "Box",
+    "BuiltIn",
+    "Constraint",
+    "ConvexSet",
+    "Custom",
+    "Ellipsoid",
+    "Entropy",
+    "HalfSpace",
+    "Intersection",
+    "KLBall",
+    "L1Ball",
+    "LinfBall",
+    "Measure",
+    "MixedPolicy",
+    "Optimum",
+    "Polytope",
+    "Problem",
+    "ProblemError",
+    "Product",
+    "Result",
+    "ReverseKLBall",
+    "RunError",
+    "SecondOrderCone",
+    "Semidefinite",
+    "SetError",
+    "Simplex",
+    "Slab",
+    "Transition",
+    "WorldError",
+    "__version__",
+    "compare",
+    "info",
+    "load",
+    "maximize",
+    "measure",
+    "minimize",
+    "norm",
+    "solve",
+]

@@ -1,0 +1,252 @@
+"""Worlds that Python brings: Gymnasium, MO-Gymnasium, Safety-Gymnasium, tables of probabilities.
+
+Whatever the environment, it is played through :class:`Played`, which measures every step.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._appropo import ProblemError, WorldError
+
+#: The size of a space: how many elements it has, or the bounds of each number.
+Size = int | list[tuple[float, float]]
+#: How a measure is found: a constant, the key of an info entry, or a function of the step.
+Measured = float | str | Callable[["Transition"], Any]
+
+
+class Transition(NamedTuple):
+    """A step of an episode, as measures see it."""
+
+    #: What was seen before the step.
+    previous: Any
+    #: What was done.
+    action: Any
+    #: What is seen after it.
+    observation: Any
+    reward: Any
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Info:
+    """An entry of the info that comes with a step."""
+
+    key: str
+    default: float | None = None
+
+    def __call__(self, step: Transition) -> Any:
+        value = step.info.get(self.key, self.default)
+        if value is None:
+            known = ", ".join(map(str, step.info)) or "nothing"
+            raise WorldError(
+                f'info has no "{self.key}", only {known}; where it is not always there, '
+                f'measure ap.info("{self.key}", default=0.0)'
+            )
+        return value
+
+
+def info(key: str, default: float | None = None) -> Info:
+    """The entry of ``info`` under a key, as a measure; ``default`` stands for it where it is missing."""
+    return Info(key, default)
+
+
+@dataclass(frozen=True)
+class BuiltIn:
+    """A world of appropo itself, with its settings: ``BuiltIn("mars-rover", {"slip": 0.1})``."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Played:
+    """An environment as the solver plays it: flat observations and a measurement in every step."""
+
+    def __init__(self, env: Any, measure: Mapping[str, Measured]) -> None:
+        self.env = env
+        self.observed = flattened("observation", env.observation_space)
+        self._see = self.observed.flatten
+        self._act = acted(env.action_space)
+        self._parts = [_part(how) for how in measure.values()]
+        self._previous: Any = None
+
+    def reset(self, seed: int | None) -> Any:
+        """Starts an episode."""
+        answer = self.env.reset(seed=seed)
+        if not (isinstance(answer, tuple) and len(answer) == 2):
+            raise WorldError(
+                f"reset() returned {type(answer).__name__}; expected (observation, info), as Gymnasium 1 has it"
+            )
+        self._previous = answer[0]
+        return self._see(answer[0])
+
+    def transition(self, action: Any) -> Transition:
+        """Acts."""
+        done = self._act(action)
+        observation, reward, terminated, truncated, about = five(self.env.step(done))
+        step = Transition(self._previous, done, observation, reward, terminated, truncated, about)
+        self._previous = observation
+        return step
+
+    def measured(self, step: Transition) -> list[Any]:
+        """What each measure finds in a step."""
+        return [part(step) if callable(part) else part for part in self._parts]
+
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any]:
+        """Acts, and measures."""
+        step = self.transition(action)
+        z: Any = self.measured(step)
+        if not all(map(_is_single, z)):
+            z = joined(z)
+        return self._see(step.observation), z, step.terminated, step.truncated
+
+    def entries(self) -> list[int]:
+        """How many entries each measure has, found by taking a step."""
+        self.reset(0)
+        space = self.env.action_space
+        space.seed(0)
+        sample = np.asarray(space.sample())
+        action = int(sample) - int(space.start) if hasattr(space, "n") else sample.ravel()
+        return [int(np.size(value)) for value in self.measured(self.transition(action))]
+
+
+def _part(how: Measured) -> Any:
+    if isinstance(how, str):
+        return _reward if how == "reward" else Info(how)
+    return how if callable(how) else float(how)
+
+
+def _reward(step: Transition) -> Any:
+    return step.reward
+
+
+def _is_single(value: Any) -> bool:
+    return isinstance(value, (float, int, np.floating, np.integer, np.bool_))
+
+
+def joined(parts: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts])
+
+
+def five(answer: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """What a step returns: Gymnasium's five values, or Safety-Gymnasium's six with the cost put into the info."""
+    if len(answer) == 5:
+        return answer  # type: ignore[no-any-return]
+    if len(answer) == 6:
+        observation, reward, cost, terminated, truncated, about = answer
+        return observation, reward, terminated, truncated, {**about, "cost": cost}
+    raise WorldError(
+        f"step() returned {len(answer)} values; expected (observation, reward, terminated, truncated, info)"
+    )
+
+
+@dataclass(frozen=True)
+class Flattened:
+    """A space of observations as the solver sees it."""
+
+    size: Size
+    flatten: Callable[[Any], Any]
+
+
+def flattened(what: str, space: Any) -> Flattened:
+    """A space as a number of elements or a vector."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        start = int(space.start)
+        return Flattened(int(space.n), (lambda seen: int(seen) - start) if start else int)
+    if isinstance(space, spaces.Box):
+        entries = int(np.prod(space.shape))
+        return Flattened([(-np.inf, np.inf)] * entries, lambda seen: seen)
+    try:
+        flat = spaces.flatten_space(space)
+        return Flattened([(-np.inf, np.inf)] * flat.shape[0], lambda seen: spaces.flatten(space, seen))
+    except (NotImplementedError, AttributeError, TypeError):
+        raise ProblemError(f"the {what} space is {space}; expected one that can be made a vector") from None
+
+
+def acted(space: Any) -> Callable[[Any], Any]:
+    """Turns what the solver does into an action of this space."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        start = int(space.start)
+        return (lambda action: action + start) if start else (lambda action: action)
+    if isinstance(space, spaces.Box):
+        shape, dtype = space.shape, space.dtype
+        return lambda action: np.asarray(action, dtype=dtype).reshape(shape)
+    raise ProblemError(f"the action space is {space}; expected Discrete or Box")
+
+
+def action_size(space: Any) -> Size:
+    """How many actions there are, or their bounds."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        return int(space.n)
+    acted(space)
+    # A file has no infinity.
+    largest = np.finfo(np.float64).max
+    low, high = (np.nan_to_num(np.asarray(b, dtype=np.float64).ravel(), posinf=largest, neginf=-largest) for b in (space.low, space.high))
+    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+
+
+def maker(env: Any) -> tuple[Callable[[], Any], str]:
+    """A function that makes copies of an environment, and what it is called."""
+    if isinstance(env, str):
+        return _by_id(env), env
+    if callable(env) and not hasattr(env, "step"):
+        return env, getattr(env, "__name__", type(env).__name__)
+    if not (hasattr(env, "reset") and hasattr(env, "step")):
+        raise ProblemError(
+            f"env is {env!r}; expected the id of an environment, a function that makes one, an environment, "
+            "or the name of a built-in world"
+        )
+    spec = getattr(env, "spec", None)
+    given = [env]
+
+    def another() -> Any:
+        # The one that was given comes first, since it may be all there is.
+        if given:
+            return given.pop()
+        if spec is not None:
+            import gymnasium
+
+            return gymnasium.make(spec)
+        try:
+            return copy.deepcopy(env)
+        except Exception as error:
+            raise ProblemError(
+                f"{env} can't be copied ({error}), and several are needed; pass a function that makes one"
+            ) from error
+
+    return another, spec.id if spec is not None else type(env).__name__
+
+
+def _by_id(name: str) -> Callable[[], Any]:
+    try:
+        import gymnasium
+    except ImportError:
+        raise ProblemError(f'env "{name}" needs Gymnasium; install appropo[gymnasium]') from None
+    if name not in gymnasium.registry:
+        try:
+            import mo_gymnasium
+
+            if name in gymnasium.registry:
+                return lambda: mo_gymnasium.make(name)
+        except ImportError:
+            pass
+        # Gymnasium says what it knows instead.
+        gymnasium.spec(name)
+    if str(gymnasium.registry[name].entry_point).startswith("mo_gymnasium"):
+        import mo_gymnasium
+
+        return lambda: mo_gymnasium.make(name)
+    return lambda: gymnasium.make(name)

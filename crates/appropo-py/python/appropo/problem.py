@@ -1,0 +1,155 @@
+"""Problems: a world, what is measured in it, and what must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ._appropo import ProblemError, Session, built_in
+from .constraints import Constraint
+from .environments import BuiltIn, Measured, Played, Size, action_size, maker
+from .sets import ConvexSet
+from .tabular import model_of
+from .toml import write
+
+#: Worlds of appropo itself.
+WORLDS = (
+    "mars-rover",
+    "deep-sea-treasure",
+    "frozen-lake",
+    "cliff-walking",
+    "bandit",
+    "cart-pole",
+    "point-mass",
+    "garnet",
+)
+
+
+class Problem:
+    """A world, what is measured along its episodes, and the constraints on the expected long-term measurements.
+
+    ``env`` is the id of a Gymnasium or MO-Gymnasium environment, a function that makes one, an environment, or the name
+    of a built-in world. ``measure`` says how each measure is found in a step: a number, the key of an entry of ``info``,
+    or a function of the :class:`Transition`. The reward is always there as "reward", the number of steps as "steps".
+    ``horizon`` cuts episodes off; without one they end as the environment says.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        constraints: Sequence[Constraint] = (),
+        measure: Mapping[str, Measured] | None = None,
+        *,
+        discount: float,
+        horizon: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._sets: dict[str, ConvexSet] = {}
+        self.constraints = tuple(constraints)
+        for constraint in self.constraints:
+            if not isinstance(constraint, Constraint):
+                raise ProblemError(f"{constraint!r} is no constraint; write one as ap.measure('cost') <= 1")
+        stated = "\n".join(constraint.text(self._sets) for constraint in self.constraints)
+        if isinstance(env, str) and env in WORLDS:
+            env = BuiltIn(env)
+        self._world: Any = None
+        self._spaces: tuple[Size, Size] | None = None
+        self._measures: list[tuple[str, int]] = []
+        if isinstance(env, BuiltIn):
+            if measure:
+                raise ProblemError(f"{env.name} has measures of its own; leave measure out")
+            self.name = name or env.name
+            table = {"name": env.name, **env.settings}
+            if horizon is not None:
+                table["horizon"] = horizon
+        else:
+            table = self._outside(env, {"reward": "reward", "steps": 1.0, **(measure or {})}, horizon)
+            self.name = name or str(table["about"])
+        lines = [f"{key} = {write(value)}" for key, value in table.items()]
+        environment = "[environment]\n" + "\n".join(lines)
+        self._text = f"discount = {write(float(discount))}\n\n{environment}\n\n{stated}"
+        self._own = "[solve]\n"
+        # Mistakes are told where the problem is made, not where it is solved.
+        self._session({})
+
+    @classmethod
+    def load(cls, name_or_path: str | Path) -> Problem:
+        """A problem file, or the built-in problem of this name.
+
+        >>> Problem.load("mars-rover-diverse").measures["visits"]
+        64
+        """
+        text = built_in(str(name_or_path))
+        path = Path(name_or_path)
+        if text is None or path.is_file():
+            try:
+                text = path.read_text(encoding="utf-8")
+            except OSError as error:
+                raise ProblemError(f"{path} can't be read ({error}), nor is it a built-in problem") from error
+        problem = cls.__new__(cls)
+        problem.name, problem.constraints = path.stem, ()
+        problem._sets, problem._world, problem._spaces, problem._measures = {}, None, None, []
+        before, solve, after = text.partition("[solve]")
+        problem._text, problem._own = before, (solve or "[solve]\n") + after
+        problem._session({})
+        return problem
+
+    def _outside(self, env: Any, measure: Mapping[str, Measured], horizon: int | None) -> dict[str, Any]:
+        make, about = maker(env)
+        first = make()
+        played = Played(first, measure)
+        self._spaces = (played.observed.size, action_size(first.action_space))
+        self._measures = list(zip(measure, played.entries(), strict=True))
+        model = model_of(first, measure, self._measures)
+        if model is not None:
+            # The environment itself cuts episodes off; planning has to know.
+            horizon = horizon or getattr(getattr(first, "spec", None), "max_episode_steps", None)
+        kept = [first]
+        self._world = model or (lambda: Played(kept.pop() if kept else make(), measure))
+        table: dict[str, Any] = {
+            "name": "outside",
+            "about": about,
+            "measures": [name for name, _ in self._measures],
+            "entries": [count for _, count in self._measures],
+        }
+        seen, done = self._spaces
+        if isinstance(seen, int):
+            table["states"] = seen
+        else:
+            table["observation"] = len(seen)
+        if isinstance(done, int):
+            table["choices"] = done
+        else:
+            table["lower"], table["upper"] = [low for low, _ in done], [high for _, high in done]
+        if horizon is not None:
+            table["horizon"] = horizon
+        return table
+
+    @property
+    def measures(self) -> dict[str, int]:
+        """The measures, with their numbers of entries."""
+        return dict(self._session({}).measures)
+
+    def resolved(self, **settings: Any) -> str:
+        """The problem as a file with every default written out."""
+        return self._session(settings).resolved()
+
+    def _session(self, settings: Mapping[str, Any]) -> Session:
+        text = self._text + self._own
+        given = [f"{key} = {write(value)}" for key, value in settings.items() if value is not None]
+        if given:
+            text = self._text + _overridden(self._own, given)
+        sets = {name: target._core for name, target in self._sets.items()}
+        return Session(self.name, text, self._world, self._spaces, self._measures, sets)
+
+    def __repr__(self) -> str:
+        return f"<Problem {self.name}: {len(self.constraints) or 'its'} constraints>"
+
+
+def _overridden(table: str, given: list[str]) -> str:
+    """A table of settings with some of them given anew."""
+    keys = {line.partition(" = ")[0] for line in given}
+    kept = [line for line in table.splitlines() if line.partition("=")[0].strip() not in keys]
+    return "\n".join([kept[0], *given, *kept[1:]]) + "\n"
+

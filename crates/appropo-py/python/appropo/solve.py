@@ -1,0 +1,91 @@
+"""Solving: the search for a mixed policy that satisfies every constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .problem import Problem
+from .progress import Progress
+from .result import Optimum, Result, temporary_folder
+
+#: Called after every round; returning False ends the run.
+Callback = Callable[[dict[str, Any]], Any]
+
+
+def solve(
+    problem: Problem | str | Path,
+    *,
+    oracle: str | None = None,
+    player: str | None = None,
+    samples: int | None = None,
+    rounds: int | None = None,
+    tolerance: float | None = None,
+    seed: int | None = None,
+    run: str | Path | None = None,
+    callback: Callback | None = None,
+    progress: bool | None = None,
+    checkpoint_every: float = 60.0,
+    **settings: Any,
+) -> Result:
+    """Learns a mixed policy whose long-term measurements satisfy every constraint, or shows that there is none.
+
+    ``oracle`` is "exact" (planning, the default where the model is known), "model" (planning in a model learnt by
+    playing), "ppo" (the default elsewhere), "a2c" or "q-learning". ``player`` is "fully-corrective", "ogd", "momentum" or
+    "blackwell". ``run`` keeps the run's files in a folder; without it they go with the result. ``settings`` are the other
+    keys of the table [solve] of a problem file.
+
+    Ctrl-C ends the run at the next step and returns what there is, with ``stopped`` set.
+    """
+    if not isinstance(problem, Problem):
+        problem = Problem.load(problem)
+    named = {
+        "oracle": oracle,
+        "player": player,
+        "samples": samples,
+        "rounds": rounds,
+        "tolerance": tolerance,
+        "seed": seed,
+    }
+    session = problem._session({**settings, **named})
+    folder = temporary_folder() if run is None else Path(run)
+    shown = Progress.wanted(progress)
+    observe = _both(callback, shown)
+    try:
+        stopped = session.solve(folder, checkpoint_every, observe)
+    finally:
+        if shown is not None:
+            shown.close()
+    return Result(folder, session, is_temporary=run is None, stopped=stopped)
+
+
+def _both(callback: Callback | None, progress: Progress | None) -> Callback | None:
+    if progress is None or callback is None:
+        return callback or progress
+
+    def observe(line: dict[str, Any]) -> Any:
+        progress(line)
+        return callback(line)
+
+    return observe
+
+
+def maximize(problem: Problem | str | Path, measure: str, **settings: Any) -> Optimum:
+    """The largest value of a measure subject to the constraints, in a world whose model is known.
+
+    >>> round(maximize("mars-rover", "reward").value, 6)
+    -0.111005
+    """
+    return _optimum(problem, measure, 1.0, settings)
+
+
+def minimize(problem: Problem | str | Path, measure: str, **settings: Any) -> Optimum:
+    """The least value of a measure subject to the constraints, in a world whose model is known."""
+    return _optimum(problem, measure, -1.0, settings)
+
+
+def _optimum(problem: Problem | str | Path, measure: str, sign: float, settings: dict[str, Any]) -> Optimum:
+    if not isinstance(problem, Problem):
+        problem = Problem.load(problem)
+    return Optimum(*problem._session(settings).optimize(measure, sign))
