@@ -102,16 +102,22 @@ pub fn search(
             search.learn(learner, rng, watch)
         }
         _ => {
-            let options = network_options(oracle);
-            let learner = ActorCritic::new(vec![world(problem)], gamma, limit, options, own_rng)?;
+            let world = world(problem);
+            let options = network_options(oracle, &world.observations());
+            let learner = ActorCritic::new(vec![world], gamma, limit, options, own_rng)?;
             search.learn(learner, rng, watch)
         }
     }
 }
 
-/// The settings that took the fewest samples on the rover, which also solve the cart-pole.
-fn network_options(oracle: OracleKind) -> actor_critic::Options {
+/// The settings that took the fewest samples: on the rover where states can be counted, else on the cart-pole.
+fn network_options(oracle: OracleKind, observations: &Space) -> actor_critic::Options {
     match oracle {
+        OracleKind::Ppo if observations.count().is_none() => actor_critic::Options {
+            collect: Collect::Steps(256),
+            entropy: 0.0,
+            ..actor_critic::Options::ppo()
+        },
         OracleKind::A2c => actor_critic::Options {
             collect: Collect::Steps(16),
             trace: 0.9,

@@ -32,6 +32,9 @@ impl Default for PositiveOptions {
     }
 }
 
+/// Larger returns than this are scaled down to it: a critic that starts at 0 takes long to get to hundreds.
+const LARGEST_RETURN: f64 = 3.0;
+
 /// Episodes that a mixture is played again for where it is not sure enough.
 const AGAIN: usize = 40;
 
@@ -94,6 +97,14 @@ impl<L: Learner> Positive<L> {
         }
     }
 
+    /// How large the returns of the last episodes were at rewards of length 1, each measurement counted on its own.
+    fn size(&self, lam: &[f64]) -> f64 {
+        let squares = |sum: &[f64]| sum.iter().zip(lam).map(|(z, l)| (l * z) * (l * z)).sum::<f64>();
+        let count = self.trail.sums().count().max(1) as f64;
+        let mean = self.trail.sums().map(squares).sum::<f64>() / count;
+        mean.sqrt() / vector::norm(lam).max(f64::MIN_POSITIVE)
+    }
+
     fn response(
         &mut self,
         policy: Mixed<L::Policy>,
@@ -115,8 +126,9 @@ impl<L: Learner> Respond for Positive<L> {
 
     fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<L::Policy>> {
         dimension("lambda", lam.len(), self.judge.dim())?;
-        // Learning rates and entropy bonuses are made for rewards of one size; which policy is best does not depend on it.
-        let length = vector::norm(lam).max(f64::MIN_POSITIVE);
+        // Learning rates and entropy bonuses are made for rewards and returns of one size; which policy is best does not
+        // depend on it.
+        let length = vector::norm(lam).max(f64::MIN_POSITIVE) * (self.size(lam) / LARGEST_RETURN).max(1.0);
         let weights: Vec<f64> = lam.iter().map(|l| -l / length).collect();
         self.trail.clear();
         self.iterates.clear();
