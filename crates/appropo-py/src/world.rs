@@ -120,7 +120,7 @@ fn read(what: &str, value: &Bound<PyAny>, places: &mut [f64]) -> PyResult<()> {
     }
     let expected = places.len();
     Err(WorldError::new_err(format!(
-        "the environment gave a {what} of {found} numbers; expected {expected}, as its spaces and measures say"
+        "the environment gave {found} numbers as {what}; expected {expected}, as its spaces and measures say"
     )))
 }
 

@@ -186,10 +186,31 @@ fn find(set: &SharedSet, mean: &[f64], radii: &[f64]) -> Result<(Finding, f64)> 
     let reach = wider.along(&lam);
     let finding = if reach < distance * distance {
         Finding::Outside
-    } else if set.tightened(mean, &wider).is_some_and(|inner| inner.contains(mean, rounding)) {
+    } else if holds_box(set, mean, &wider, rounding) {
         Finding::Inside
     } else {
         Finding::Open
     };
     Ok((finding, distance))
+}
+
+/// Corners of a box that are looked at one by one, 2 to the power of its dimension.
+const MOST_CORNERS: usize = 4096;
+
+/// Whether the set holds the whole box of `errors` round `mean`: by a smaller set, or as a convex set does that holds
+/// every corner.
+fn holds_box(set: &SharedSet, mean: &[f64], errors: &Errors, rounding: f64) -> bool {
+    if let Some(inner) = set.tightened(mean, errors) {
+        return inner.contains(mean, rounding);
+    }
+    let corners = 1usize.checked_shl(mean.len() as u32).filter(|corners| *corners <= MOST_CORNERS);
+    let mut corner = mean.to_vec();
+    corners.is_some_and(|corners| {
+        (0..corners).all(|number| {
+            for (i, error) in errors.entries().iter().enumerate() {
+                corner[i] = if number >> i & 1 == 1 { mean[i] + error } else { mean[i] - error };
+            }
+            set.contains(&corner, rounding)
+        })
+    })
 }

@@ -129,6 +129,17 @@ fn a_safe_policy_is_found_inside() {
     assert!(edge < 0.2 && edge > exact(&model, &careful(&model))[0]);
 }
 
+/// A set known only by its projection is judged by the corners of the region, and found the same.
+#[test]
+fn sets_of_ones_own_are_judged_too() {
+    let project = |x: &[f64], out: &mut [f64]| out.copy_from_slice(&[x[0].min(0.2), x[1].max(-0.17)]);
+    let mine: SharedSet = Arc::new(FromProjection::new(2, project));
+    for mixture in [careful(&model()), wandering(&model())] {
+        let options = Options::default();
+        assert_eq!(found(&mixture, &mine, &options), found(&mixture, &paper(), &options));
+    }
+}
+
 #[test]
 fn a_policy_that_crashes_is_found_outside() {
     let evaluation = found(&wandering(&model()), &paper(), &Options::default());

@@ -106,12 +106,18 @@ class Measure:
         return Constraint(self._names, f"{key} = {value}", f"{_WORDS[key]} {value}", self._is_share)
 
     def __le__(self, bound: Any) -> Constraint:
+        if isinstance(bound, (Measure, Linear)):
+            return self._linear() <= bound
         return self._bound("at_most", bound)
 
     def __ge__(self, bound: Any) -> Constraint:
+        if isinstance(bound, (Measure, Linear)):
+            return self._linear() >= bound
         return self._bound("at_least", bound)
 
     def __eq__(self, value: object) -> Constraint:  # type: ignore[override]
+        if isinstance(value, (Measure, Linear)):
+            return self._linear() == value
         return self._bound("equals", value)
 
     __hash__ = None  # type: ignore[assignment]
@@ -180,7 +186,7 @@ class Linear:
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Linear:
-        return self + -1.0 * (other._linear() if isinstance(other, Measure) else other)
+        return self + -1.0 * other
 
     def __rsub__(self, other: Any) -> Linear:
         return self * -1.0 + other
@@ -199,7 +205,7 @@ class Linear:
         return Measure(*names).within(sets.HalfSpace(list(rest._weights.values()), -rest._constant))
 
     def __ge__(self, other: Any) -> Constraint:
-        return -1.0 * self <= (-1.0 * other._linear() if isinstance(other, Measure) else -1.0 * other)
+        return -1.0 * self <= -1.0 * other
 
     def __eq__(self, other: object) -> Constraint:  # type: ignore[override]
         rest = self - other

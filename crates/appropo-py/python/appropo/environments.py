@@ -202,7 +202,7 @@ def maker(env: Any) -> tuple[Callable[[], Any], str]:
     """A function that makes copies of an environment, and what it is called."""
     if isinstance(env, str):
         return _by_id(env), env
-    if callable(env) and not hasattr(env, "step"):
+    if isinstance(env, type) or callable(env) and not hasattr(env, "step"):
         return env, getattr(env, "__name__", type(env).__name__)
     if not (hasattr(env, "reset") and hasattr(env, "step")):
         raise ProblemError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,25 @@ from numpy.typing import ArrayLike, NDArray
 from ._appropo import Policy
 
 
+@dataclass(frozen=True)
+class Shape:
+    """How an environment's observations and actions differ from those of a policy."""
+
+    see: Callable[[Any], Any] = lambda observation: observation
+    act: Callable[[Any], Any] = lambda action: action
+
+
 class MixedPolicy:
     """A mixture of policies, used as those of Stable-Baselines3 are.
 
     A policy is drawn at the first call and whenever ``episode_start`` is true; call :meth:`reset` between episodes where
-    you don't pass it. Several observations at once, one a row, are of as many episodes.
+    you don't pass it. Several observations at once, in a list or as rows of an array, are of as many episodes.
     """
 
-    def __init__(self, core: Policy) -> None:
+    def __init__(self, core: Policy, shape: Shape | None = None) -> None:
         self._core = core
+        self._shape = shape or Shape()
+        self._entries = 1 if isinstance(core.observations, int) else len(core.observations)
         #: The policy and the step of every episode under way.
         self._episodes: list[tuple[int, int]] = []
 
@@ -45,27 +57,28 @@ class MixedPolicy:
         ``deterministic`` takes the likeliest action of the policy that was drawn. Constraints are promised for actions
         as they are drawn, not for these.
         """
-        entries = 1 if isinstance(self._core.observations, int) else len(self._core.observations)
-        seen = np.asarray(observation, dtype=np.float64)
-        is_single = seen.size == entries and seen.ndim <= 1 or seen.ndim >= 1 and seen.shape[0] * entries != seen.size
-        rows = seen.reshape(1, -1) if is_single else seen.reshape(seen.shape[0], -1)
-        starts = np.broadcast_to(np.asarray(False if episode_start is None else episode_start, dtype=bool), len(rows))
+        rows, is_single = self._rows(observation)
+        starts = np.broadcast_to(np.asarray(bool(episode_start) if is_single else episode_start, dtype=bool), len(rows))
         if len(self._episodes) != len(rows):
-            self._episodes = [(self._core.draw(), 0) for _ in rows]
-        else:
-            self._episodes = [
-                (self._core.draw(), 0) if start else episode
-                for start, episode in zip(starts, self._episodes, strict=True)
-            ]
+            starts, self._episodes = np.full(len(rows), True), [(0, 0)] * len(rows)
         actions = []
-        for place, row in enumerate(rows):
-            number, step = self._episodes[place]
-            actions.append(self._core.act(number, row.tolist(), step, deterministic))
+        for place, (row, start) in enumerate(zip(rows, starts, strict=True)):
+            number, step = (self._core.draw(), 0) if start else self._episodes[place]
+            drawn = self._core.act(number, row, step, deterministic)
+            actions.append(self._shape.act(int(drawn[0]) if isinstance(self._core.actions, int) else drawn))
             self._episodes[place] = (number, step + 1)
-        if isinstance(self._core.actions, int):
-            whole = [int(action[0]) for action in actions]
-            return (whole[0] if is_single else np.asarray(whole)), state
-        return (actions[0] if is_single else np.stack(actions)).astype(np.float32), state
+        return (actions[0] if is_single else np.asarray(actions)), state
+
+    def _rows(self, observation: Any) -> tuple[list[list[float]], bool]:
+        """The observations as vectors, and whether it is one alone."""
+        try:
+            one = np.asarray(self._shape.see(observation), dtype=np.float64)
+            if one.size == self._entries:
+                return [one.ravel().tolist()], True
+        except (TypeError, ValueError, KeyError, IndexError):
+            pass
+        several = [np.asarray(self._shape.see(part), dtype=np.float64).ravel().tolist() for part in observation]
+        return several, False
 
     def __len__(self) -> int:
         return len(self.weights)

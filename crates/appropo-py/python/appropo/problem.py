@@ -8,7 +8,8 @@ from typing import Any
 
 from ._appropo import ProblemError, Session, built_in
 from .constraints import Constraint
-from .environments import BuiltIn, Measured, Played, Size, action_size, maker
+from .environments import BuiltIn, Measured, Played, Size, acted, action_size, maker
+from .policy import Shape
 from .sets import ConvexSet
 from .tabular import model_of
 from .toml import write
@@ -54,6 +55,7 @@ class Problem:
         if isinstance(env, str) and env in WORLDS:
             env = BuiltIn(env)
         self._world: Any = None
+        self._shape = Shape()
         self._spaces: tuple[Size, Size] | None = None
         self._measures: list[tuple[str, int]] = []
         if isinstance(env, BuiltIn):
@@ -87,9 +89,15 @@ class Problem:
                 text = path.read_text(encoding="utf-8")
             except OSError as error:
                 raise ProblemError(f"{path} can't be read ({error}), nor is it a built-in problem") from error
+        return cls._of(path.stem, text)
+
+    @classmethod
+    def _of(cls, name: str, text: str) -> Problem:
+        """The problem of a file's text."""
         problem = cls.__new__(cls)
-        problem.name, problem.constraints = path.stem, ()
+        problem.name, problem.constraints = name, ()
         problem._sets, problem._world, problem._spaces, problem._measures = {}, None, None, []
+        problem._shape = Shape()
         before, solve, after = text.partition("[solve]")
         problem._text, problem._own = before, (solve or "[solve]\n") + after
         problem._session({})
@@ -99,6 +107,7 @@ class Problem:
         make, about = maker(env)
         first = make()
         played = Played(first, measure)
+        self._shape = Shape(played.observed.flatten, acted(first.action_space))
         self._spaces = (played.observed.size, action_size(first.action_space))
         self._measures = list(zip(measure, played.entries(), strict=True))
         model = model_of(first, measure, self._measures)

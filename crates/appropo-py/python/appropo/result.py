@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._appropo import Policy, ProblemError, RunError, Session
-from .policy import MixedPolicy
+from .policy import MixedPolicy, Shape
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -22,14 +22,26 @@ if TYPE_CHECKING:
 class Result:
     """A run: the verdict with its evidence, the mixed policy, and the rounds that led there."""
 
-    def __init__(self, folder: Path, session: Session, *, is_temporary: bool = False, stopped: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        problem: Problem,
+        *,
+        is_temporary: bool = False,
+        stopped: bool = False,
+    ) -> None:
         self.folder = folder
         #: Whether Ctrl-C ended it.
         self.stopped = stopped
-        self._session = session
+        self._problem = problem
         self._found = _read(folder / "result.json")
         if is_temporary:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+
+    @property
+    def _session(self) -> Session:
+        # Made when it is needed: what it holds of Python's can't be collected while it lives.
+        return self._problem._session({})
 
     @property
     def verdict(self) -> str:
@@ -108,7 +120,7 @@ class Result:
     @property
     def policy(self) -> MixedPolicy:
         """The mixed policy, to act with."""
-        return MixedPolicy(self._session.policy(self.folder))
+        return MixedPolicy(self._session.policy(self.folder), self._problem._shape)
 
     def evaluate(self, episodes: int = 1000, seed: int = 1) -> dict[str, Any]:
         """Plays fresh episodes: mean, standard error and confidence interval of every measure."""
@@ -159,10 +171,10 @@ class Result:
 class Optimum:
     """The best value of a measure subject to the constraints."""
 
-    def __init__(self, text: str, policy: Policy) -> None:
+    def __init__(self, text: str, policy: Policy, shape: Shape | None = None) -> None:
         self._found: dict[str, Any] = json.loads(text)
         #: The mixed policy that attains it.
-        self.policy = MixedPolicy(policy)
+        self.policy = MixedPolicy(policy, shape)
 
     @property
     def value(self) -> float | None:
@@ -199,8 +211,10 @@ def load(folder: str | Path, problem: Problem | None = None) -> Result:
     except OSError as error:
         raise RunError(f"{place} holds no run: {error}") from error
     if problem is None:
-        return Result(place, Session(str(about["problem"]), text))
-    return Result(place, problem._session({}))
+        from .problem import Problem
+
+        problem = Problem._of(str(about["problem"]), text)
+    return Result(place, problem)
 
 
 def compare(*results: Result, file: str | Path) -> Path:

@@ -12,6 +12,7 @@ True
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,8 +30,10 @@ Matrix = Sequence[Sequence[float]] | NDArray[np.floating[Any]]
 class ConvexSet:
     """A closed convex set in d dimensions."""
 
-    def __init__(self, core: _ConvexSet) -> None:
+    def __init__(self, core: _ConvexSet, *made_of: ConvexSet) -> None:
         self._core = core
+        # Sets of one's own live as long as those that are made of them.
+        self._made_of = made_of
 
     @property
     def dim(self) -> int:
@@ -55,7 +58,7 @@ class ConvexSet:
         >>> Ball([0.5, 0.5], 0.1).share().contains([5, 5, 10])
         True
         """
-        return ConvexSet(self._core.share())
+        return ConvexSet(self._core.share(), self)
 
     def __and__(self, other: ConvexSet) -> ConvexSet:
         return Intersection(self, other)
@@ -65,11 +68,11 @@ class ConvexSet:
 
     def __add__(self, by: Vector) -> ConvexSet:
         """The set moved by a vector."""
-        return ConvexSet(self._core.shifted(_vector("shift", by)))
+        return ConvexSet(self._core.shifted(_vector("shift", by)), self)
 
     def __rmul__(self, factor: float) -> ConvexSet:
         """The set with all points multiplied by a positive number."""
-        return ConvexSet(self._core.scaled(float(factor)))
+        return ConvexSet(self._core.scaled(float(factor)), self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} in {self.dim} dimensions: {self._core.requirement}>"
@@ -249,7 +252,7 @@ class Intersection(ConvexSet):
             parts = ", ".join(f"{{ {line} }}" for line in lines)
             super().__init__(_ConvexSet(f"intersection = [{parts}]", sets[0].dim))
         else:
-            super().__init__(_ConvexSet.intersection([part._core for part in sets]))
+            super().__init__(_ConvexSet.intersection([part._core for part in sets]), *sets)
 
 
 class Product(ConvexSet):
@@ -260,7 +263,7 @@ class Product(ConvexSet):
     """
 
     def __init__(self, *sets: ConvexSet) -> None:
-        super().__init__(_ConvexSet.product([part._core for part in sets]))
+        super().__init__(_ConvexSet.product([part._core for part in sets]), *sets)
 
 
 class Custom(ConvexSet):
@@ -271,8 +274,13 @@ class Custom(ConvexSet):
     2.0000000000000004
     """
 
-    def __init__(self, project: Callable[[NDArray[np.float64]], ArrayLike], dim: int, name: str = "a set of mine") -> None:
-        super().__init__(_ConvexSet.from_projection(dim, project, f"in {name}"))
+    def __init__(
+        self, project: Callable[[NDArray[np.float64]], ArrayLike], dim: int, name: str = "a set of mine"
+    ) -> None:
+        # The core holds no function of Python's, so that all of them can be collected.
+        this = weakref.ref(self)
+        super().__init__(_ConvexSet.from_projection(dim, lambda x: _called(this(), x), f"in {name}"))
+        self._project = project
         self.name = name
 
     @classmethod
@@ -292,3 +300,9 @@ class Custom(ConvexSet):
             return np.asarray(flat.value, dtype=np.float64)
 
         return cls(project, int(variable.size), name)
+
+
+def _called(target: Custom | None, x: NDArray[np.float64]) -> ArrayLike:
+    if target is None:
+        raise SetError("the set of the function is gone; keep the object that was made of it")
+    return target._project(x)

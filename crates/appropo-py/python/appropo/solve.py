@@ -57,7 +57,7 @@ def solve(
     finally:
         if shown is not None:
             shown.close()
-    return Result(folder, session, is_temporary=run is None, stopped=stopped)
+    return Result(folder, problem, is_temporary=run is None, stopped=stopped)
 
 
 def _both(callback: Callback | None, progress: Progress | None) -> Callback | None:
@@ -88,4 +88,4 @@ def minimize(problem: Problem | str | Path, measure: str, **settings: Any) -> Op
 def _optimum(problem: Problem | str | Path, measure: str, sign: float, settings: dict[str, Any]) -> Optimum:
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
-    return Optimum(*problem._session(settings).optimize(measure, sign))
+    return Optimum(*problem._session(settings).optimize(measure, sign), problem._shape)
