@@ -6,6 +6,7 @@ test:
 	cargo clippy --workspace --all-targets -- $(if $(CI),-D warnings)
 	cargo test --workspace
 	RUSTDOCFLAGS="$(if $(CI),-D warnings)" cargo doc --workspace --no-deps
+	crates/appropo-py/tests/run.sh
 	tests/python/run.sh
 	tests/browser/run.sh
 

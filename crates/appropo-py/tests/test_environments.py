@@ -1,13 +1,12 @@
 """Environments of every kind: what is seen, done and measured, and what goes wrong there."""
 
+import appropo as ap
 import gymnasium
 import numpy as np
 import pytest
+from appropo.gym import World
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
-
-import appropo as ap
-from appropo.gym import World
 
 STEPS = 10_000
 
@@ -63,7 +62,9 @@ def test_a_walk_is_kept_to_the_right():
 
 
 @pytest.mark.parametrize(
-    "env", [Walk, Walk(), lambda: gymnasium.wrappers.TimeLimit(Walk(), 7)], ids=["class", "object", "function"]
+    "env",
+    [Walk, Walk(), lambda: gymnasium.wrappers.TimeLimit(Walk(), 7)],
+    ids=["class", "object", "function"],
 )
 def test_an_environment_may_be_given_in_any_way(env):
     result = ap.solve(walk(env), samples=600, rounds=2)
@@ -154,7 +155,7 @@ def test_six_values_a_step():
     ],
 )
 def test_tables_agree_with_gymnasium_step_by_step(name, own, settings):
-    """Our own world and Gymnasium's have the same states, rewards and ends: after each of 10,000 steps it is possible here."""
+    """What each of 10,000 steps in our world leads to is what Gymnasium's table says it may."""
     theirs = gymnasium.make(name).unwrapped
     ours = ap.Problem(ap.BuiltIn(own, settings), [ap.measure("steps") >= 0], discount=0.9)
     table = {}

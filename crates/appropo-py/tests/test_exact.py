@@ -1,9 +1,8 @@
 """The exact numbers of the 8x8 rover, from Python."""
 
+import appropo as ap
 import numpy as np
 import pytest
-
-import appropo as ap
 
 SAFE = ap.measure("failure") <= 0.2
 FAST = ap.measure("reward") >= -0.17

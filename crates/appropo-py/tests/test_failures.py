@@ -6,10 +6,9 @@ import signal
 import threading
 import weakref
 
+import appropo as ap
 import numpy as np
 import pytest
-
-import appropo as ap
 from test_environments import Walk, walk
 
 

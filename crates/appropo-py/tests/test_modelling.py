@@ -1,9 +1,8 @@
 """Constraints and problems as they are written."""
 
+import appropo as ap
 import numpy as np
 import pytest
-
-import appropo as ap
 
 
 @pytest.mark.parametrize(
@@ -44,14 +43,23 @@ ROVER = [ap.measure("failure") <= 0.2, ap.measure("reward") >= -0.17]
     ("make", "said"),
     [
         (lambda: ap.Problem("mars-rover", ROVER, discount=1.5), "discount: found 1.5"),
-        (lambda: ap.Problem("mars-rover", [ap.measure("failures") <= 1], discount=0.9), 'did you mean "failure"'),
+        (
+            lambda: ap.Problem("mars-rover", [ap.measure("failures") <= 1], discount=0.9),
+            'did you mean "failure"',
+        ),
         (lambda: ap.Problem("mars-rover", ROVER, {"a": 1.0}, discount=0.9), "measures of its own"),
-        (lambda: ap.Problem(ap.BuiltIn("mars-rover", {"slipp": 1}), ROVER, discount=0.9), 'did you mean "slip"'),
+        (
+            lambda: ap.Problem(ap.BuiltIn("mars-rover", {"slipp": 1}), ROVER, discount=0.9),
+            'did you mean "slip"',
+        ),
         (lambda: ap.Problem("mars-rover", [True], discount=0.9), "True is no constraint"),
         (lambda: ap.Problem(7, [], discount=0.9), "env is 7"),
         (lambda: ap.Problem.load("mars-rovr"), "mars-rovr can't be read"),
         (lambda: ap.solve(ap.Problem("mars-rover", ROVER, discount=0.9), oracle="dqn"), '"dqn" is not'),
-        (lambda: ap.solve(ap.Problem("mars-rover", ROVER, discount=0.9), samplez=1), 'did you mean "samples"'),
+        (
+            lambda: ap.solve(ap.Problem("mars-rover", ROVER, discount=0.9), samplez=1),
+            'did you mean "samples"',
+        ),
         (lambda: ap.solve(ap.Problem("mars-rover", [], discount=0.9)), "no constraint"),
     ],
 )

@@ -1,9 +1,8 @@
 """Sets on their own: projections, arrays, errors."""
 
+import appropo as ap
 import numpy as np
 import pytest
-
-import appropo as ap
 
 SETS = [
     ap.AtMost([1, 2, 3]),

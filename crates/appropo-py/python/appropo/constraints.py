@@ -128,9 +128,10 @@ class Measure:
         return Linear({self._names[0]: 1.0}, 0.0)
 
     def __add__(self, other: Any) -> Linear:
-        return self._linear() + other
+        return self._linear().plus(other)
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Linear:
+        return self._linear().plus(other)
 
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, (Measure, Linear, int, float)):
@@ -138,15 +139,16 @@ class Measure:
         return Difference(self, np.asarray(other, dtype=np.float64))
 
     def __rsub__(self, other: Any) -> Linear:
-        return -1.0 * self._linear() + other
+        return self._linear().times(-1.0).plus(other)
 
     def __mul__(self, factor: float) -> Linear:
-        return self._linear() * factor
+        return self._linear().times(factor)
 
-    __rmul__ = __mul__
+    def __rmul__(self, factor: float) -> Linear:
+        return self._linear().times(factor)
 
     def __neg__(self) -> Linear:
-        return self._linear() * -1.0
+        return self._linear().times(-1.0)
 
     def __repr__(self) -> str:
         return f"measure({', '.join(map(repr, self._names))})" + (".share()" if self._is_share else "")
@@ -173,7 +175,8 @@ class Linear:
     def __init__(self, weights: dict[str, float], constant: float) -> None:
         self._weights, self._constant = weights, constant
 
-    def __add__(self, other: Any) -> Linear:
+    def plus(self, other: Measure | Linear | float) -> Linear:
+        """The sum with another, or with a number."""
         if isinstance(other, Measure):
             other = other._linear()
         if isinstance(other, Linear):
@@ -183,21 +186,30 @@ class Linear:
             return Linear(weights, self._constant + other._constant)
         return Linear(self._weights, self._constant + float(other))
 
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Linear:
-        return self + -1.0 * other
-
-    def __rsub__(self, other: Any) -> Linear:
-        return self * -1.0 + other
-
-    def __mul__(self, factor: float) -> Linear:
+    def times(self, factor: float) -> Linear:
+        """The multiple by a number."""
         return Linear({name: factor * w for name, w in self._weights.items()}, factor * self._constant)
 
-    __rmul__ = __mul__
+    def __add__(self, other: Any) -> Linear:
+        return self.plus(other)
+
+    def __radd__(self, other: Any) -> Linear:
+        return self.plus(other)
+
+    def __sub__(self, other: Any) -> Linear:
+        return self.plus(other * -1.0)
+
+    def __rsub__(self, other: Any) -> Linear:
+        return self.times(-1.0).plus(other)
+
+    def __mul__(self, factor: float) -> Linear:
+        return self.times(factor)
+
+    def __rmul__(self, factor: float) -> Linear:
+        return self.times(factor)
 
     def __neg__(self) -> Linear:
-        return self * -1.0
+        return self.times(-1.0)
 
     def __le__(self, other: Any) -> Constraint:
         rest = self - other
@@ -205,7 +217,7 @@ class Linear:
         return Measure(*names).within(sets.HalfSpace(list(rest._weights.values()), -rest._constant))
 
     def __ge__(self, other: Any) -> Constraint:
-        return -1.0 * self <= -1.0 * other
+        return self.times(-1.0).__le__(other * -1.0)
 
     def __eq__(self, other: object) -> Constraint:  # type: ignore[override]
         rest = self - other

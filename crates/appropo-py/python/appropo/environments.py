@@ -194,7 +194,10 @@ def action_size(space: Any) -> Size:
     acted(space)
     # A file has no infinity.
     largest = np.finfo(np.float64).max
-    low, high = (np.nan_to_num(np.asarray(b, dtype=np.float64).ravel(), posinf=largest, neginf=-largest) for b in (space.low, space.high))
+    low, high = (
+        np.nan_to_num(np.asarray(b, dtype=np.float64).ravel(), posinf=largest, neginf=-largest)
+        for b in (space.low, space.high)
+    )
     return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
 
 

@@ -67,7 +67,7 @@ class World(gymnasium.Env[Any, Any]):
         reward = measured.get("reward", 0.0)
         return self._observation, float(np.sum(reward)), ended, cut_off, {"z": measured}
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The map with a mark where the agent is."""
         if self.render_mode is None or self._grid is None:
             return None

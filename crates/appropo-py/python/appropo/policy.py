@@ -23,8 +23,8 @@ class Shape:
 class MixedPolicy:
     """A mixture of policies, used as those of Stable-Baselines3 are.
 
-    A policy is drawn at the first call and whenever ``episode_start`` is true; call :meth:`reset` between episodes where
-    you don't pass it. Several observations at once, in a list or as rows of an array, are of as many episodes.
+    A policy is drawn at the first call and whenever ``episode_start`` is true; call :meth:`reset` between episodes
+    where you don't pass it. Several observations at once, in a list or as rows of an array, are of as many episodes.
     """
 
     def __init__(self, core: Policy, shape: Shape | None = None) -> None:
@@ -37,7 +37,7 @@ class MixedPolicy:
     @property
     def weights(self) -> NDArray[np.float64]:
         """The probability of each policy."""
-        return self._core.weights
+        return np.asarray(self._core.weights)
 
     def reset(self, seed: int | None = None) -> None:
         """Ends all episodes: the next call draws anew, from this seed where one is given."""

@@ -31,9 +31,9 @@ class Problem:
     """A world, what is measured along its episodes, and the constraints on the expected long-term measurements.
 
     ``env`` is the id of a Gymnasium or MO-Gymnasium environment, a function that makes one, an environment, or the name
-    of a built-in world. ``measure`` says how each measure is found in a step: a number, the key of an entry of ``info``,
-    or a function of the :class:`Transition`. The reward is always there as "reward", the number of steps as "steps".
-    ``horizon`` cuts episodes off; without one they end as the environment says.
+    of a built-in world. ``measure`` says how each measure is found in a step: a number, the key of an entry of
+    ``info``, or a function of the :class:`Transition`. The reward is always there as "reward", the number of steps
+    as "steps". ``horizon`` cuts episodes off; without one they end as the environment says.
     """
 
     def __init__(
@@ -161,4 +161,3 @@ def _overridden(table: str, given: list[str]) -> str:
     keys = {line.partition(" = ")[0] for line in given}
     kept = [line for line in table.splitlines() if line.partition("=")[0].strip() not in keys]
     return "\n".join([kept[0], *given, *kept[1:]]) + "\n"
-

@@ -128,7 +128,7 @@ class Result:
         return {row.pop("measure"): row for row in found["measurements"]}
 
     def verify(self, seed: int | None = None) -> str:
-        """Computes the claim again from the files, and says what was checked. Raises RunError where it does not hold."""
+        """Computes the claim again from the files and says what was checked. Raises RunError if it does not hold."""
         said, holds = self._session.verify(str(self.folder), seed)
         if not holds:
             raise RunError(said)

@@ -42,7 +42,7 @@ class ConvexSet:
 
     def project(self, x: ArrayLike) -> NDArray[np.float64]:
         """The nearest point of the set: of one vector, or of every row of an array."""
-        return self._core.project(_rows(x))
+        return np.asarray(self._core.project(_rows(x)))
 
     def distance(self, x: ArrayLike) -> Any:
         """The Euclidean distance of a vector from the set, or of every row of an array."""

@@ -32,9 +32,9 @@ def solve(
     """Learns a mixed policy whose long-term measurements satisfy every constraint, or shows that there is none.
 
     ``oracle`` is "exact" (planning, the default where the model is known), "model" (planning in a model learnt by
-    playing), "ppo" (the default elsewhere), "a2c" or "q-learning". ``player`` is "fully-corrective", "ogd", "momentum" or
-    "blackwell". ``run`` keeps the run's files in a folder; without it they go with the result. ``settings`` are the other
-    keys of the table [solve] of a problem file.
+    playing), "ppo" (the default elsewhere), "a2c" or "q-learning". ``player`` is "fully-corrective", "ogd", "momentum"
+    or "blackwell". ``run`` keeps the run's files in a folder; without it they go with the result. ``settings`` are the
+    other keys of the table [solve] of a problem file.
 
     Ctrl-C ends the run at the next step and returns what there is, with ``stopped`` set.
     """
