@@ -9,7 +9,7 @@ use appropo::baseline::solve_occupancy;
 use appropo::certificate::Certificate;
 use appropo::env::{Environment, Space, Status, TabularMdp};
 use appropo::error::{Error, Result as LibraryResult};
-use appropo::measurement::{Measures, Spread};
+use appropo::measurement::{Estimate, Measures, Spread};
 use appropo::nn::Activation;
 use appropo::oracle::{
     Exact, Imagine, Model, ModelOptions, MonteCarlo, Positive, PositiveOptions, Respond, Response,
@@ -25,7 +25,7 @@ use appropo::solver::{appropo, appropo_imagined, resume, resume_imagined};
 use appropo::state::{Loader, Saver};
 
 use crate::Failure;
-use crate::problem::{Method, OracleKind, PlayerKind, Problem, Settings, Stop, limit};
+use crate::problem::{Method, Oracle, OracleKind, PlayerKind, Problem, Settings, Stop, limit};
 use crate::record;
 
 /// Entries of a table with one row a step that still fit into memory.
@@ -92,6 +92,10 @@ pub fn search(
     check_size(problem)?;
     let own_rng = random::split(rng);
     match oracle {
+        OracleKind::Outside => {
+            let oracle = Outside::new(problem)?;
+            search.play(player(set, settings, None)?, oracle, watch)
+        }
         OracleKind::Model => {
             let options = ModelOptions { budget: settings.samples, ..ModelOptions::default() };
             let model = Model::new(world(problem), problem.discounting, limit, options, own_rng)?;
@@ -152,7 +156,7 @@ pub fn known(problem: &Problem) -> Result<&Arc<TabularMdp>, Failure> {
 /// The world of a problem, measured by what its constraints look at.
 pub fn world(problem: &Problem) -> Box<dyn Environment> {
     let world = problem.world.play_selected(problem.target.selection(), problem.discounting.horizon());
-    Box::new(Stoppable { world, stop: problem.stop.clone(), steps: 0 })
+    Box::new(Stoppable { world, stop: problem.surroundings.stop.clone(), steps: 0 })
 }
 
 /// A world that ends when the user wants it to, even if the oracle goes on for hours.
@@ -317,6 +321,63 @@ impl Search<'_> {
 fn solved<P: Clone + Into<AnyPolicy>>(solution: Solution<P>, samples: u64, answering: Duration) -> Solved {
     let Solution { mixture, certificate, rounds, failure, .. } = solution.into_any();
     Solved { mixture, certificate, rounds, samples, failure, answering }
+}
+
+/// An oracle of another program.
+struct Outside<'a> {
+    problem: &'a Problem,
+    answer: Oracle,
+    samples: u64,
+}
+
+impl<'a> Outside<'a> {
+    fn new(problem: &'a Problem) -> LibraryResult<Self> {
+        let missing = || Error::Missing { what: "the oracle of this problem".into() };
+        let answer = problem.surroundings.oracle.clone().ok_or_else(missing)?;
+        Ok(Self { problem, answer, samples: 0 })
+    }
+}
+
+impl Respond for Outside<'_> {
+    type Policy = AnyPolicy;
+
+    fn respond(&mut self, lam: &[f64], offset: f64) -> LibraryResult<Response<AnyPolicy>> {
+        let selection = self.problem.target.selection();
+        let dim = self.problem.world.measures().dim();
+        let mut weights = vec![0.0; dim];
+        for ((entry, factor), lam) in selection.entries.iter().zip(lam) {
+            weights[*entry] += lam * factor;
+        }
+        let answer = (self.answer)(&weights, offset)?;
+        let mut estimate = Estimate::new(lam.len());
+        for sum in &answer.episodes {
+            if sum.len() != dim {
+                let what = "the measurement of the oracle's answer".into();
+                return Err(Error::Dimension { what, found: sum.len(), expected: dim });
+            }
+            if let Some(value) = sum.iter().copied().find(|v| !v.is_finite()) {
+                return Err(Error::NotFinite {
+                    what: "the measurement of the oracle's answer".into(),
+                    value,
+                });
+            }
+            estimate.add(&selection.apply(sum));
+        }
+        self.samples = answer.samples;
+        let (z_hat, spread) = estimate.with_spread();
+        Ok(Response {
+            policy: Mixed::one(Arc::new(answer.policy)),
+            z_hat,
+            // One row alone is taken for exact.
+            spread: (estimate.count() > 1).then_some(spread),
+            bound: None,
+            gave_up: self.samples >= self.problem.settings.samples,
+        })
+    }
+
+    fn samples(&self) -> u64 {
+        self.samples
+    }
 }
 
 /// An oracle, and how long it took to answer.

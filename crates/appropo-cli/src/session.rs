@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::record::{About, PROBLEM, Recorder};
 use crate::run::{self, End};
 
-pub use crate::problem::{Make, OutsideWorld, Stop, Surroundings};
+pub use crate::problem::{Answer, Make, Oracle, OutsideWorld, Revive, Stop, Surroundings};
 pub use crate::record::Observe;
 
 /// A problem with what it refers to beyond its file.
@@ -111,7 +111,7 @@ pub fn set(
 pub fn policy(folder: &Path, surroundings: &Surroundings) -> Result<Mixed<AnyPolicy>, Failure> {
     let directory = Directory::read(folder)?;
     let problem = Problem::load_run(&directory, surroundings)?;
-    commands::load_mixture(&directory, &problem)
+    commands::load_alive(&directory, &problem)
 }
 
 /// What was checked of a run's claim, and whether it holds.

@@ -2,6 +2,8 @@
 
 mod errors;
 mod model;
+mod network;
+mod oracle;
 mod policy;
 mod session;
 mod set;
@@ -15,6 +17,8 @@ mod _appropo {
     use super::errors::{AppropoError, ProblemError, RunError, SetError, WorldError};
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::network::Network;
     #[pymodule_export]
     use super::policy::Policy;
     #[pymodule_export]

@@ -16,6 +16,7 @@ use pyo3::types::PyDict;
 use crate::Raised;
 use crate::errors::{of_failure, of_library};
 use crate::model::Model;
+use crate::oracle;
 use crate::policy::Policy;
 use crate::set::ConvexSet;
 use crate::world::{PythonWorld, World};
@@ -53,7 +54,7 @@ pub struct Session {
 impl Session {
     /// Reads a problem. `world` is a model, or a function that makes a world; `sets` are those that the text names.
     #[new]
-    #[pyo3(signature = (name, text, world = None, spaces = None, measures = Vec::new(), sets = HashMap::new()))]
+    #[pyo3(signature = (name, text, world = None, spaces = None, measures = Vec::new(), sets = HashMap::new(), oracle = None))]
     fn new(
         name: &str,
         text: &str,
@@ -61,12 +62,15 @@ impl Session {
         spaces: Option<(Size, Size)>,
         measures: Vec<(String, usize)>,
         sets: HashMap<String, Py<ConvexSet>>,
+        oracle: Option<Bound<PyAny>>,
     ) -> PyResult<Self> {
         let raised = Raised::default();
         let of_sets = sets.values().flat_map(|set| set.get().raised.clone()).collect();
         let surroundings = Surroundings {
             world: world.map(|world| outside(world, spaces, &measures, raised.clone())).transpose()?,
             sets: sets.into_iter().map(|(name, set)| (name, Arc::clone(&set.get().set))).collect(),
+            oracle: oracle.as_ref().map(|oracle| oracle::answers(oracle, raised.clone())),
+            revive: oracle.as_ref().map(|oracle| oracle::revives(oracle, raised.clone())),
             stop: Some(stop(raised.clone())),
         };
         let session = session::Session::new(name, text, surroundings.clone()).map_err(of_failure)?;

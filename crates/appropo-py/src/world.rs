@@ -95,7 +95,7 @@ impl Environment for PythonWorld {
 }
 
 /// Reads a number, an array or a sequence of numbers into places.
-fn read(what: &str, value: &Bound<PyAny>, places: &mut [f64]) -> PyResult<()> {
+pub fn read(what: &str, value: &Bound<PyAny>, places: &mut [f64]) -> PyResult<()> {
     let mut found = 0;
     if let Ok(array) = value.extract::<PyReadonlyArrayDyn<f32>>() {
         found = array.len();
@@ -120,7 +120,7 @@ fn read(what: &str, value: &Bound<PyAny>, places: &mut [f64]) -> PyResult<()> {
     }
     let expected = places.len();
     Err(WorldError::new_err(format!(
-        "the environment gave {found} numbers as {what}; expected {expected}, as its spaces and measures say"
+        "found {found} numbers as {what}; expected {expected}, as the environment's spaces and the measures say"
     )))
 }
 

@@ -77,7 +77,7 @@ class OldReset(Walk):
 @pytest.mark.parametrize(
     ("env", "said"),
     [
-        (WrongShape, "3 numbers as observation; expected 1"),
+        (WrongShape, "found 3 numbers as observation; expected 1"),
         (OldStep, "step\\(\\) returned 4 values"),
         (OldReset, "reset\\(\\) returned ndarray"),
     ],

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use appropo::nn::{Mlp, Order, Shape};
-use appropo::policy::{Actions, AnyPolicy, Mixed, NetworkPolicy, Policy, TabularPolicy};
+use appropo::policy::{
+    Actions, AnyPolicy, Mixed, NetworkPolicy, OutsidePolicy, Policy, TabularPolicy, Tensor,
+};
 use safetensors::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +57,11 @@ pub enum Kind {
         /// Whether actions are continuous.
         gaussian: bool,
     },
+    /// Arrays that another program makes its policy of.
+    Outside {
+        /// Their names, in its order.
+        arrays: Vec<String>,
+    },
 }
 
 /// Writes a mixture.
@@ -65,6 +72,7 @@ pub fn save(directory: &Directory, mixture: &Mixed<AnyPolicy>) -> Result<()> {
         let kind = match policy.as_ref() {
             AnyPolicy::Table(policy) => tensors.table(i, policy),
             AnyPolicy::Network(policy) => tensors.network(i, policy),
+            AnyPolicy::Outside(policy) => tensors.outside(i, policy),
             AnyPolicy::Greedy(greedy) => match greedy.table() {
                 Some(policy) => tensors.table(i, &policy),
                 None => return Err(damaged(&directory.file(TENSORS), "action values that are no numbers")),
@@ -125,6 +133,7 @@ impl Manifest {
                 Kind::Network { shape, gaussian } => {
                     AnyPolicy::Network(reader.network(i, shape, *gaussian, &mut networks)?)
                 }
+                Kind::Outside { arrays } => AnyPolicy::Outside(reader.outside(i, arrays)?),
             };
             parts.push((entry.weight, Arc::new(policy)));
         }
@@ -210,6 +219,14 @@ impl Tensors {
         }
         Kind::Network { shape: network.shape().clone(), gaussian: *policy.actions() != Actions::Categorical }
     }
+
+    fn outside(&mut self, i: usize, policy: &OutsidePolicy) -> Kind {
+        for Tensor { name, shape, values } in policy.tensors() {
+            let values = values.iter().map(|v| v.to_le_bytes());
+            self.push(format!("{i}.{name}"), Dtype::F32, shape.clone(), values);
+        }
+        Kind::Outside { arrays: policy.tensors().iter().map(|tensor| tensor.name.clone()).collect() }
+    }
 }
 
 struct Reader<'a> {
@@ -252,6 +269,15 @@ impl<'a> Reader<'a> {
             )
         };
         policy.map_err(|error| self.mistake(format!("policy {i}: {error}")))
+    }
+
+    fn outside(&self, i: usize, arrays: &[String]) -> Result<OutsidePolicy> {
+        let tensor = |name: &String| {
+            let (shape, numbers) = self.numbers(&format!("{i}.{name}"), Dtype::F32)?;
+            let values = numbers.iter().map(|b| f32::from_le_bytes(*b)).collect();
+            Ok(Tensor { name: name.clone(), shape, values })
+        };
+        Ok(OutsidePolicy::new(arrays.iter().map(tensor).collect::<Result<_>>()?, None))
     }
 
     fn network(

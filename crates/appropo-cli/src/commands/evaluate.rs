@@ -9,7 +9,7 @@ use appropo::rl::Episode;
 use appropo_run::Directory;
 use serde_json::json;
 
-use super::verify::load_mixture;
+use super::verify::load_alive;
 use crate::problem::{Problem, Surroundings, limit};
 use crate::report::number;
 use crate::{Failure, Output};
@@ -24,7 +24,7 @@ pub fn run(
 ) -> Result<Output, Failure> {
     let directory = Directory::read(Path::new(folder))?;
     let problem = Problem::load_run(&directory, surroundings)?;
-    let mixture = load_mixture(&directory, &problem)?;
+    let mixture = load_alive(&directory, &problem)?;
     let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
     let episode = Episode::new(problem.world.play(horizon), gamma, limit(horizon));
     let mut judge = MonteCarlo::new(episode, &mut random::generator(seed));

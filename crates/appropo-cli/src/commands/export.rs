@@ -27,7 +27,7 @@ pub fn run(folder: &str, file: &str, surroundings: &Surroundings) -> Result<Outp
     for (i, (weight, policy)) in mixture.parts().iter().enumerate() {
         let AnyPolicy::Network(policy) = policy.as_ref() else {
             return Err(Failure::Input(format!(
-                "{folder}: policy {i} is a table, which ONNX has no use for; its numbers are in policies.safetensors"
+                "{folder}: policy {i} is no network of ours, so there is no ONNX of it; its numbers are in policies.safetensors"
             )));
         };
         let name = if count == 1 { format!("{stem}.onnx") } else { format!("{stem}-{i}.onnx") };

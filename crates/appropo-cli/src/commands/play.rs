@@ -9,7 +9,7 @@ use appropo::random;
 use appropo::rl::Episode;
 use appropo_run::Directory;
 
-use super::verify::load_mixture;
+use super::verify::load_alive;
 use crate::problem::{Problem, Surroundings, limit};
 use crate::report::number;
 use crate::{Failure, Output};
@@ -18,7 +18,7 @@ use crate::{Failure, Output};
 pub fn run(folder: &str, seed: u64, delay: u64) -> Result<Output, Failure> {
     let directory = Directory::read(Path::new(folder))?;
     let problem = Problem::load_run(&directory, &Surroundings::default())?;
-    let mixture = load_mixture(&directory, &problem)?;
+    let mixture = load_alive(&directory, &problem)?;
     let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
     let mut rng = random::generator(seed);
     let mut episode = Episode::new(problem.world.play(horizon), gamma, limit(horizon));

@@ -151,7 +151,11 @@ fn parts(problem: &Problem, mixture: &Mixed<AnyPolicy>, quantities: &[Quantity])
             let selected = z.map(|z| problem.target.selection().apply(&z));
             let z =
                 selected.map_or(Vec::new(), |z| quantities.iter().map(|q| q.value(problem, &z)).collect());
-            let kind = if matches!(policy.as_ref(), AnyPolicy::Network(_)) { "network" } else { "table" };
+            let kind = match policy.as_ref() {
+                AnyPolicy::Network(_) => "network",
+                AnyPolicy::Outside(_) => "of another program",
+                _ => "table",
+            };
             Part { weight: *weight, kind: kind.into(), z }
         })
         .collect()

@@ -1,12 +1,14 @@
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use appropo::certificate::{Certificate, Verdict};
 use appropo::confidence::Finding;
 use appropo::env::Space;
+use appropo::error::Error;
 use appropo::nn::Inputs;
 use appropo::oracle::Exact;
-use appropo::policy::{Actions, AnyPolicy, Mixed};
+use appropo::policy::{Actions, AnyPolicy, Mixed, OutsidePolicy};
 use appropo::random;
 use appropo::set::ConvexSet;
 use appropo_run::{Directory, Log, policies};
@@ -52,7 +54,7 @@ fn check(
     let problem = Problem::load_run(directory, surroundings)?;
     let (ended, certificate) = ended::read(directory)?;
     let rounds = Log::read(directory, &ended.log)?;
-    let mixture = load_mixture(directory, &problem)?;
+    let mixture = load_alive(directory, &problem)?;
     let _ =
         writeln!(text, "ok      every file is as it was written, by its checksum; {} rounds", rounds.len());
     let _ = writeln!(text, "ok      the mixture: {} policies that fit the world", mixture.parts().len());
@@ -209,7 +211,7 @@ fn agree(what: &str, claimed: &[f64], found: &[f64]) -> Result<(), Failure> {
 /// The mixture of a run, if it can act in the problem's world.
 pub fn load_mixture(directory: &Directory, problem: &Problem) -> Result<Mixed<AnyPolicy>, Failure> {
     ended::must_have_ended(directory)?;
-    let mixture = policies::load(directory)?;
+    let mixture = revived(policies::load(directory)?, problem)?;
     let world = problem.world.play(problem.discounting.horizon());
     let (observations, actions) = (world.observations(), world.actions());
     let fits = |policy: &AnyPolicy| match policy {
@@ -219,6 +221,8 @@ pub fn load_mixture(directory: &Directory, problem: &Problem) -> Result<Mixed<An
                 && actions.count() == Some(policy.actions())
         }
         AnyPolicy::Greedy(_) => false,
+        // What it is for only its program knows.
+        AnyPolicy::Outside(_) => true,
         AnyPolicy::Network(policy) => {
             let shape = policy.network().shape();
             let sees = match (&shape.inputs, &observations) {
@@ -238,4 +242,28 @@ pub fn load_mixture(directory: &Directory, problem: &Problem) -> Result<Mixed<An
         None => Ok(mixture),
         Some(i) => Err(Failure::Other(format!("policy {i} is for another world than {}", problem.name))),
     }
+}
+
+/// The mixture of a run, to be played.
+pub fn load_alive(directory: &Directory, problem: &Problem) -> Result<Mixed<AnyPolicy>, Failure> {
+    let mixture = load_mixture(directory, problem)?;
+    let is_dead = |policy: &AnyPolicy| matches!(policy, AnyPolicy::Outside(policy) if !policy.is_alive());
+    match mixture.parts().iter().position(|(_, policy)| is_dead(policy)) {
+        Some(i) => Err(Error::Missing { what: format!("what policy {i} acts by") }.into()),
+        None => Ok(mixture),
+    }
+}
+
+/// The mixture with policies of another program made to act again, where that program is there.
+fn revived(mixture: Mixed<AnyPolicy>, problem: &Problem) -> Result<Mixed<AnyPolicy>, Failure> {
+    let Some(revive) = &problem.surroundings.revive else { return Ok(mixture) };
+    let part = |(weight, policy): &(f64, Arc<AnyPolicy>)| match policy.as_ref() {
+        AnyPolicy::Outside(policy) => {
+            let act = revive(policy.tensors())?;
+            let alive = OutsidePolicy::new(policy.tensors().to_vec(), Some(act));
+            Ok((*weight, Arc::new(AnyPolicy::Outside(alive))))
+        }
+        _ => Ok((*weight, Arc::clone(policy))),
+    };
+    Ok(Mixed::new(mixture.parts().iter().map(part).collect::<Result<Vec<_>, Failure>>()?))
 }

@@ -328,12 +328,13 @@ pub static SETS: [Key; 21] = [
 pub static METHODS: [(&str, &str); 2] =
     [("appropo", "the default"), ("occupancy", "one conic programme, solved by Clarabel")];
 
-pub static ORACLE_WORDS: [(&str, &str); 5] = [
+pub static ORACLE_WORDS: [(&str, &str); 6] = [
     ("exact", "planning in the known model: the default where there is one"),
     ("model", "planning in a model learnt by playing: the fewest samples where states can be counted"),
     ("a2c", "a network learnt by advantage actor-critic"),
     ("ppo", "a network learnt by proximal policy optimisation: the default where there is no model"),
     ("q-learning", "action values in a table"),
+    ("outside", "an oracle of another program, such as a Python object"),
 ];
 
 pub static PLAYER_WORDS: [(&str, &str); 4] = [

@@ -30,7 +30,7 @@ use crate::record::{About, PROBLEM, RUN};
 
 pub use constraint::Shown;
 pub use format::{ENVIRONMENTS, Environment, METHODS, ORACLE_WORDS, PLAYER_WORDS, SETS};
-pub use outside::{Make, OutsideWorld, Stop, Surroundings};
+pub use outside::{Answer, Make, Oracle, OutsideWorld, Revive, Stop, Surroundings};
 pub use scene::{Scene, limit};
 pub use schema::schema;
 pub use settings::{Method, ORACLES, OracleKind, PLAYERS, PlayerKind, Settings};
@@ -65,8 +65,8 @@ pub struct Problem {
     /// All but the settings as a problem file, with every default written out.
     stated: String,
     pub settings: Settings,
-    /// Whether someone asked to stop.
-    pub stop: Option<Stop>,
+    /// What its names stand for beyond the file.
+    pub surroundings: Surroundings,
 }
 
 impl Problem {
@@ -138,8 +138,8 @@ impl Problem {
             None => Table::read(source, &nothing, 0..0, keys)?,
         };
         let settings = Settings::read(&solve, &world)?;
-        let stop = surroundings.stop.clone();
-        Ok(Self { name: name.into(), world, discounting, target, shown, stated, settings, stop })
+        let (name, surroundings) = (name.into(), surroundings.clone());
+        Ok(Self { name, world, discounting, target, shown, stated, settings, surroundings })
     }
 }
 

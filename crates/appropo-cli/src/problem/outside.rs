@@ -6,6 +6,7 @@ use std::sync::Arc;
 use appropo::env::{Environment, Space, Status, TabularMdp};
 use appropo::error::{Error, Result};
 use appropo::measurement::Measures;
+use appropo::policy::{Act, AnyPolicy, Tensor};
 use appropo::random::Generator;
 use appropo::set::SharedSet;
 
@@ -16,8 +17,28 @@ pub struct Surroundings {
     pub world: Option<OutsideWorld>,
     /// The sets that constraints name as `custom`.
     pub sets: HashMap<String, SharedSet>,
+    /// The oracle "outside".
+    pub oracle: Option<Oracle>,
+    /// Makes its policies act again, of what they are made of.
+    pub revive: Option<Revive>,
     /// Whether to stop; asked before every episode and now and then within one.
     pub stop: Option<Stop>,
+}
+
+/// Answers λ, which weighs every entry of the measurement vector, and the payoff that is good enough.
+pub type Oracle = Arc<dyn Fn(&[f64], f64) -> Result<Answer> + Send + Sync>;
+
+/// Makes a policy act again.
+pub type Revive = Arc<dyn Fn(&[Tensor]) -> Result<Act> + Send + Sync>;
+
+/// What an oracle of another program says.
+pub struct Answer {
+    /// A policy for the reward −λ·z.
+    pub policy: AnyPolicy,
+    /// Σ γⁱ zᵢ of episodes that it played, or its expectation alone.
+    pub episodes: Vec<Vec<f64>>,
+    /// Steps taken in the world so far.
+    pub samples: u64,
 }
 
 /// Whether someone asked to stop.

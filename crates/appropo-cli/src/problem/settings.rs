@@ -50,6 +50,9 @@ pub enum OracleKind {
     Ppo,
     /// Action values in a table.
     QLearning,
+    /// Another program's.
+    #[value(skip)]
+    Outside,
 }
 
 /// The settings of a run.
@@ -78,12 +81,13 @@ pub struct Settings {
     pub seed: u64,
 }
 
-pub const ORACLES: [(&str, OracleKind); 5] = [
+pub const ORACLES: [(&str, OracleKind); 6] = [
     ("exact", OracleKind::Exact),
     ("model", OracleKind::Model),
     ("a2c", OracleKind::A2c),
     ("ppo", OracleKind::Ppo),
     ("q-learning", OracleKind::QLearning),
+    ("outside", OracleKind::Outside),
 ];
 
 pub const PLAYERS: [(&str, PlayerKind); 4] = [
@@ -126,8 +130,8 @@ impl Settings {
             if settings.method == Method::Occupancy {
                 return Err(entry.mistake("the occupancy method asks no oracle; leave this key out"));
             }
-            let is_network = matches!(oracle, OracleKind::A2c | OracleKind::Ppo);
-            if !is_network && !world.is_countable() {
+            let counts = matches!(oracle, OracleKind::Exact | OracleKind::Model | OracleKind::QLearning);
+            if counts && !world.is_countable() {
                 let mistake = "this world has no states to count; write \"ppo\" or \"a2c\"";
                 return Err(entry.mistake(mistake));
             }

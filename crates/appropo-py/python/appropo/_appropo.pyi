@@ -88,6 +88,18 @@ class Model:
         """
 
 @final
+class Network:
+    """
+    A policy given by a network of Python's: layers with one activation between them, and then an output an action, or
+    the mean of each number of an action.
+    """
+    def __new__(cls, /, layers: SupportsGetItem[int, tuple[Incomplete, SupportsGetItem[int, SupportsFloat | SupportsIndex]]], activation: str, counts: bool, gaussian: tuple[SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], SupportsGetItem[int, SupportsFloat | SupportsIndex]] | None = None) -> Network:
+        """
+        `layers` are pairs of a matrix with one row an output, and biases; the last of them gives the outputs. `counts`
+        says that observations are counted and stand for one of the first layer's inputs.
+        """
+
+@final
 class Policy:
     """
     The policies of a mixture.
@@ -125,7 +137,7 @@ class Session:
     """
     A problem with the world and the sets that Python gives it.
     """
-    def __new__(cls, /, name: str, text: str, world: Any | None = None, spaces: tuple[SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]]] | None = None, measures: SupportsGetItem[int, tuple[str, SupportsIndex]] = ..., sets: dict[str, ConvexSet] = ...) -> Session:
+    def __new__(cls, /, name: str, text: str, world: Any | None = None, spaces: tuple[SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]]] | None = None, measures: SupportsGetItem[int, tuple[str, SupportsIndex]] = ..., sets: dict[str, ConvexSet] = ..., oracle: Any | None = None) -> Session:
         """
         Reads a problem. `world` is a model, or a function that makes a world; `sets` are those that the text names.
         """

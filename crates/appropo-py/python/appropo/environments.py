@@ -87,9 +87,17 @@ class Played:
         self._previous = answer[0]
         return self._see(answer[0])
 
+    @property
+    def last(self) -> Any:
+        """What was seen last, as the environment gave it."""
+        return self._previous
+
     def transition(self, action: Any) -> Transition:
-        """Acts."""
-        done = self._act(action)
+        """Acts as the solver does."""
+        return self.taken(self._act(action))
+
+    def taken(self, done: Any) -> Transition:
+        """Takes an action of the environment."""
         observation, reward, terminated, truncated, about = five(self.env.step(done))
         step = Transition(self._previous, done, observation, reward, terminated, truncated, about)
         self._previous = observation

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ._appropo import ProblemError, Session, built_in
 from .constraints import Constraint
-from .environments import BuiltIn, Measured, Played, Size, acted, action_size, maker
+from .environments import BuiltIn, Measured, Played, Size, Transition, acted, action_size, maker
+from .oracles import Asked
 from .policy import Shape
 from .sets import ConvexSet
 from .tabular import model_of
@@ -36,6 +37,9 @@ class Problem:
     as "steps". ``horizon`` cuts episodes off; without one they end as the environment says.
     """
 
+    #: Makes another copy of the world, as Python plays it.
+    _played: Callable[[], Played]
+
     def __init__(
         self,
         env: Any,
@@ -62,6 +66,7 @@ class Problem:
             if measure:
                 raise ProblemError(f"{env.name} has measures of its own; leave measure out")
             self.name = name or env.name
+            self._played = lambda: _played(env, discount, horizon)
             table = {"name": env.name, **env.settings}
             if horizon is not None:
                 table["horizon"] = horizon
@@ -72,6 +77,7 @@ class Problem:
         environment = "[environment]\n" + "\n".join(lines)
         self._text = f"discount = {write(float(discount))}\n\n{environment}\n\n{stated}"
         self._own = "[solve]\n"
+        self._discount, self._horizon = float(discount), horizon
         # Mistakes are told where the problem is made, not where it is solved.
         self._session({})
 
@@ -97,7 +103,8 @@ class Problem:
         problem = cls.__new__(cls)
         problem.name, problem.constraints = name, ()
         problem._sets, problem._world, problem._spaces, problem._measures = {}, None, None, []
-        problem._shape = Shape()
+        problem._shape, problem._played = Shape(), _unknown
+        problem._discount, problem._horizon = 1.0, None
         before, solve, after = text.partition("[solve]")
         problem._text, problem._own = before, (solve or "[solve]\n") + after
         problem._session({})
@@ -115,7 +122,8 @@ class Problem:
             # The environment itself cuts episodes off; planning has to know.
             horizon = horizon or getattr(getattr(first, "spec", None), "max_episode_steps", None)
         kept = [first]
-        self._world = model or (lambda: Played(kept.pop() if kept else make(), measure))
+        self._played = lambda: Played(kept.pop() if kept else make(), measure)
+        self._world = model or self._played
         table: dict[str, Any] = {
             "name": "outside",
             "about": about,
@@ -144,16 +152,33 @@ class Problem:
         """The problem as a file with every default written out."""
         return self._session(settings).resolved()
 
-    def _session(self, settings: Mapping[str, Any]) -> Session:
+    def _session(self, settings: Mapping[str, Any], oracle: Any = None) -> Session:
         text = self._text + self._own
         given = [f"{key} = {write(value)}" for key, value in settings.items() if value is not None]
         if given:
             text = self._text + _overridden(self._own, given)
         sets = {name: target._core for name, target in self._sets.items()}
-        return Session(self.name, text, self._world, self._spaces, self._measures, sets)
+        asked = None if oracle is None else Asked(oracle, self)
+        return Session(self.name, text, self._world, self._spaces, self._measures, sets, asked)
 
     def __repr__(self) -> str:
         return f"<Problem {self.name}: {len(self.constraints) or 'its'} constraints>"
+
+
+def _played(env: BuiltIn, discount: float, horizon: int | None) -> Played:
+    """A built-in world as Python plays it."""
+    from .gym import World
+
+    world = World(env.name, discount=discount, horizon=horizon, **env.settings)
+    return Played(world, {name: _entry(name) for name, _ in world._measures})
+
+
+def _entry(name: str) -> Callable[[Transition], Any]:
+    return lambda step: step.info["z"][name]
+
+
+def _unknown() -> Played:
+    raise ProblemError("oracles of Python need a problem that was made in Python; make it with ap.Problem(...)")
 
 
 def _overridden(table: str, given: list[str]) -> str:

@@ -26,6 +26,7 @@ class Result:
         self,
         folder: Path,
         problem: Problem,
+        oracle: Any = None,
         *,
         is_temporary: bool = False,
         stopped: bool = False,
@@ -34,6 +35,7 @@ class Result:
         #: Whether Ctrl-C ended it.
         self.stopped = stopped
         self._problem = problem
+        self._oracle = oracle
         self._found = _read(folder / "result.json")
         if is_temporary:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -41,7 +43,7 @@ class Result:
     @property
     def _session(self) -> Session:
         # Made when it is needed: what it holds of Python's can't be collected while it lives.
-        return self._problem._session({})
+        return self._problem._session({}, self._oracle)
 
     @property
     def verdict(self) -> str:
@@ -202,8 +204,12 @@ class Optimum:
         return f"<Optimum: {self.value}, bound {self.bound}; {self.verdict}>"
 
 
-def load(folder: str | Path, problem: Problem | None = None) -> Result:
-    """A run that was saved. Where its world or sets are Python's, ``problem`` is needed to play or judge it again."""
+def load(folder: str | Path, problem: Problem | None = None, oracle: Any = None) -> Result:
+    """A run that was saved.
+
+    Where its world or sets are Python's, ``problem`` is needed to play or judge it again; where its policies are, so is
+    the ``oracle`` that found them.
+    """
     place = Path(folder)
     about = _read(place / "run.json")
     try:
@@ -214,7 +220,7 @@ def load(folder: str | Path, problem: Problem | None = None) -> Result:
         from .problem import Problem
 
         problem = Problem._of(str(about["problem"]), text)
-    return Result(place, problem)
+    return Result(place, problem, oracle)
 
 
 def compare(*results: Result, file: str | Path) -> Path:

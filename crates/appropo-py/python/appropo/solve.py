@@ -17,7 +17,7 @@ Callback = Callable[[dict[str, Any]], Any]
 def solve(
     problem: Problem | str | Path,
     *,
-    oracle: str | None = None,
+    oracle: Any = None,
     player: str | None = None,
     samples: int | None = None,
     rounds: int | None = None,
@@ -32,23 +32,24 @@ def solve(
     """Learns a mixed policy whose long-term measurements satisfy every constraint, or shows that there is none.
 
     ``oracle`` is "exact" (planning, the default where the model is known), "model" (planning in a model learnt by
-    playing), "ppo" (the default elsewhere), "a2c" or "q-learning". ``player`` is "fully-corrective", "ogd", "momentum"
-    or "blackwell". ``run`` keeps the run's files in a folder; without it they go with the result. ``settings`` are the
-    other keys of the table [solve] of a problem file.
+    playing), "ppo" (the default elsewhere), "a2c" or "q-learning", or an object as in :mod:`appropo.oracles`.
+    ``player`` is "fully-corrective", "ogd", "momentum" or "blackwell". ``run`` keeps the run's files in a folder;
+    without it they go with the result. ``settings`` are the other keys of the table [solve] of a problem file.
 
     Ctrl-C ends the run at the next step and returns what there is, with ``stopped`` set.
     """
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
+    asked = None if oracle is None or isinstance(oracle, str) else oracle
     named = {
-        "oracle": oracle,
+        "oracle": "outside" if asked is not None else oracle,
         "player": player,
         "samples": samples,
         "rounds": rounds,
         "tolerance": tolerance,
         "seed": seed,
     }
-    session = problem._session({**settings, **named})
+    session = problem._session({**settings, **named}, asked)
     folder = temporary_folder() if run is None else Path(run)
     shown = Progress.wanted(progress)
     observe = _both(callback, shown)
@@ -57,7 +58,7 @@ def solve(
     finally:
         if shown is not None:
             shown.close()
-    return Result(folder, problem, is_temporary=run is None, stopped=stopped)
+    return Result(folder, problem, asked, is_temporary=run is None, stopped=stopped)
 
 
 def _both(callback: Callback | None, progress: Progress | None) -> Callback | None:

@@ -1,6 +1,6 @@
-use super::{GreedyPolicy, Memory, NetworkPolicy, Policy, TabularPolicy};
+use super::{GreedyPolicy, Memory, NetworkPolicy, OutsidePolicy, Policy, TabularPolicy};
 use crate::error::Result;
-use crate::random::Generator;
+use crate::random::{self, Generator};
 use crate::state::{Loader, Saved, Saver};
 
 /// A policy of any kind, for programs that learn which kind it is only when they run.
@@ -12,6 +12,8 @@ pub enum AnyPolicy {
     Greedy(GreedyPolicy),
     /// From a learner of networks.
     Network(NetworkPolicy),
+    /// From another program.
+    Outside(OutsidePolicy),
 }
 
 impl From<TabularPolicy> for AnyPolicy {
@@ -35,11 +37,13 @@ impl From<NetworkPolicy> for AnyPolicy {
 impl AnyPolicy {
     /// Writes the most likely action, or the mean of a continuous one. Constraints that the policy satisfies may not
     /// hold for what it would do most often.
+    /// A policy of another program acts as ever.
     pub fn most_likely(&self, observation: &[f64], step: usize, memory: &mut Memory, action: &mut [f64]) {
         match self {
             Self::Table(policy) => action[0] = policy.most_likely(step, observation[0] as usize) as f64,
             Self::Greedy(policy) => action[0] = policy.greedy(observation[0] as usize) as f64,
             Self::Network(policy) => policy.most_likely(observation, memory, action),
+            Self::Outside(policy) => policy.act(observation, step, &mut random::generator(0), memory, action),
         }
     }
 }
@@ -57,6 +61,7 @@ impl Policy for AnyPolicy {
             Self::Table(policy) => policy.act(observation, step, rng, memory, action),
             Self::Greedy(policy) => policy.act(observation, step, rng, memory, action),
             Self::Network(policy) => policy.act(observation, step, rng, memory, action),
+            Self::Outside(policy) => policy.act(observation, step, rng, memory, action),
         }
     }
 
@@ -65,6 +70,7 @@ impl Policy for AnyPolicy {
             Self::Table(policy) => policy.table(),
             Self::Greedy(policy) => policy.table(),
             Self::Network(policy) => policy.table(),
+            Self::Outside(policy) => policy.table(),
         }
     }
 }
@@ -75,13 +81,15 @@ impl Saved for AnyPolicy {
             Self::Table(policy) => (to.put(&0u8), to.put(policy)),
             Self::Greedy(policy) => (to.put(&1u8), to.put(policy)),
             Self::Network(policy) => (to.put(&2u8), to.put(policy)),
+            Self::Outside(policy) => (to.put(&3u8), to.put(policy)),
         };
     }
     fn restore(from: &mut Loader) -> Result<Self> {
-        Ok(match from.get_where("a kind of policy", |kind: &u8| *kind < 3)? {
+        Ok(match from.get_where("a kind of policy", |kind: &u8| *kind < 4)? {
             0 => Self::Table(from.get()?),
             1 => Self::Greedy(from.get()?),
-            _ => Self::Network(from.get()?),
+            2 => Self::Network(from.get()?),
+            _ => Self::Outside(from.get()?),
         })
     }
 }

@@ -4,6 +4,7 @@ mod any;
 mod greedy;
 mod mixed;
 mod network;
+mod outside;
 mod tabular;
 
 pub use any::AnyPolicy;
@@ -12,6 +13,7 @@ pub(crate) use greedy::best;
 pub use mixed::Mixed;
 pub use network::{Actions, NetworkPolicy};
 pub(crate) use network::{gaussian_log_density, softmax};
+pub use outside::{Act, OutsidePolicy, Tensor};
 pub use tabular::TabularPolicy;
 
 use std::sync::Arc;

@@ -96,6 +96,10 @@ impl Episode {
 
     /// Takes a step.
     pub fn step(&mut self, action: &[f64], rng: &mut Generator) -> Result<Status> {
+        // How a policy of another program says that it could not act.
+        if action.iter().any(|v| v.is_nan()) {
+            return Err(Error::Outside { what: "the policy" });
+        }
         let status = self.world.step(action, rng, &mut self.observation, &mut self.z)?;
         self.steps += 1;
         self.check_observation()?;
