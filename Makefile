@@ -15,3 +15,4 @@ bench:
 	cargo bench --package appropo --bench ratios
 	bench/stable_baselines3.sh
 	bench/checkpoints.sh
+	bench/package.sh

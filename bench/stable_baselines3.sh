@@ -10,23 +10,7 @@ set -u
 least_ratio=40
 repeats=3
 cd "$(dirname "$0")/.." || exit 2
-venv=bench/.venv
-
-stop() { # STATUS MESSAGE
-    echo "bench: $2" >&2
-    exit "$1"
-}
-
-set_up() {
-    # The copy is written last, so a set-up that was cut short is done again.
-    cmp -s bench/requirements.txt "$venv/requirements.txt" && return
-    echo "bench: installing Stable-Baselines3 in $venv, which takes minutes" >&2
-    python3 -m venv --clear "$venv" >&2 ||
-        stop 3 "python3 could not make a virtual environment (see above)"
-    "$venv/bin/python" -m pip install --quiet --requirement bench/requirements.txt >&2 ||
-        stop 3 "pip could not install bench/requirements.txt (see above); it needs the network and Python 3.11 or later"
-    cp bench/requirements.txt "$venv/requirements.txt"
-}
+. bench/venv.sh
 
 best() { # NAME COMMAND...
     name=$1
