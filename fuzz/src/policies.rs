@@ -69,6 +69,7 @@ fn read(manifest: &Manifest, numbers: &[u8]) {
         let (seen, entries) = match policy.as_ref() {
             AnyPolicy::Table(policy) => (vec![policy.states() as f64 - 1.0], 1),
             AnyPolicy::Greedy(_) => continue,
+            AnyPolicy::Outside(_) => (vec![1.0], 1),
             AnyPolicy::Network(policy) => match policy.network().shape().inputs {
                 Inputs::OneHot(count) => (vec![count as f64 - 1.0], policy.actions().parameters().max(1)),
                 Inputs::Vector(width) => (vec![1.0; width], policy.actions().parameters().max(1)),

@@ -106,9 +106,9 @@ pub fn search(
             search.learn(learner, rng, watch)
         }
         _ => {
-            let world = world(problem);
-            let options = network_options(oracle, &world.observations());
-            let learner = ActorCritic::new(vec![world], gamma, limit, options, own_rng)?;
+            let worlds: Vec<_> = (0..problem.world.lanes()).map(|lane| lane_of(problem, lane)).collect();
+            let options = network_options(oracle, &worlds[0].observations());
+            let learner = ActorCritic::new(worlds, gamma, limit, options, own_rng)?;
             search.learn(learner, rng, watch)
         }
     }
@@ -155,7 +155,16 @@ pub fn known(problem: &Problem) -> Result<&Arc<TabularMdp>, Failure> {
 
 /// The world of a problem, measured by what its constraints look at.
 pub fn world(problem: &Problem) -> Box<dyn Environment> {
-    let world = problem.world.play_selected(problem.target.selection(), problem.discounting.horizon());
+    stoppable(problem, problem.world.play_selected(problem.target.selection(), problem.discounting.horizon()))
+}
+
+/// One of the worlds that are played in at once.
+fn lane_of(problem: &Problem, lane: usize) -> Box<dyn Environment> {
+    let (selection, horizon) = (problem.target.selection(), problem.discounting.horizon());
+    stoppable(problem, problem.world.play_lane(lane, selection, horizon))
+}
+
+fn stoppable(problem: &Problem, world: Box<dyn Environment>) -> Box<dyn Environment> {
     Box::new(Stoppable { world, stop: problem.surroundings.stop.clone(), steps: 0 })
 }
 
@@ -192,6 +201,10 @@ impl Environment for Stoppable {
     fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) -> LibraryResult<()> {
         self.check()?;
         self.world.reset(rng, observation)
+    }
+
+    fn announce(&mut self, action: &[f64]) -> LibraryResult<()> {
+        self.world.announce(action)
     }
 
     fn step(

@@ -40,6 +40,24 @@ impl From<Size> for Space {
     }
 }
 
+/// A world that Python gives.
+#[derive(FromPyObject)]
+enum Given {
+    Model(Py<Model>),
+    Outside(Outside),
+}
+
+/// How Python makes worlds, and of what kind they are.
+#[derive(FromPyObject)]
+struct Outside {
+    make: Py<PyAny>,
+    observations: Size,
+    actions: Size,
+    measures: Vec<(String, usize)>,
+    /// How many are played in at once.
+    lanes: usize,
+}
+
 /// A problem with the world and the sets that Python gives it.
 #[pyclass(frozen, module = "appropo._appropo")]
 pub struct Session {
@@ -52,22 +70,20 @@ pub struct Session {
 
 #[pymethods]
 impl Session {
-    /// Reads a problem. `world` is a model, or a function that makes a world; `sets` are those that the text names.
+    /// Reads a problem. `world` is a model, or says how to make a world; `sets` are those that the text names.
     #[new]
-    #[pyo3(signature = (name, text, world = None, spaces = None, measures = Vec::new(), sets = HashMap::new(), oracle = None))]
+    #[pyo3(signature = (name, text, world = None, sets = HashMap::new(), oracle = None))]
     fn new(
         name: &str,
         text: &str,
-        world: Option<Bound<PyAny>>,
-        spaces: Option<(Size, Size)>,
-        measures: Vec<(String, usize)>,
+        world: Option<Given>,
         sets: HashMap<String, Py<ConvexSet>>,
         oracle: Option<Bound<PyAny>>,
     ) -> PyResult<Self> {
         let raised = Raised::default();
         let of_sets = sets.values().flat_map(|set| set.get().raised.clone()).collect();
         let surroundings = Surroundings {
-            world: world.map(|world| outside(world, spaces, &measures, raised.clone())).transpose()?,
+            world: world.map(|world| outside(world, raised.clone())),
             sets: sets.into_iter().map(|(name, set)| (name, Arc::clone(&set.get().set))).collect(),
             oracle: oracle.as_ref().map(|oracle| oracle::answers(oracle, raised.clone())),
             revive: oracle.as_ref().map(|oracle| oracle::revives(oracle, raised.clone())),
@@ -198,22 +214,17 @@ impl Session {
 }
 
 /// The world of a problem.
-fn outside(
-    world: Bound<PyAny>,
-    spaces: Option<(Size, Size)>,
-    measures: &[(String, usize)],
-    raised: Raised,
-) -> PyResult<OutsideWorld> {
-    if let Ok(model) = world.cast::<Model>() {
-        return Ok(OutsideWorld::Model(Arc::clone(&model.get().0)));
-    }
-    let (observations, actions) =
-        spaces.map_or((Space::Discrete(1), Space::Discrete(1)), |(o, a)| (o.into(), a.into()));
+fn outside(world: Given, raised: Raised) -> OutsideWorld {
+    let Outside { make, observations, actions, measures, lanes } = match world {
+        Given::Model(model) => return OutsideWorld::Model(Arc::clone(&model.get().0)),
+        Given::Outside(outside) => outside,
+    };
+    let (observations, actions) = (Space::from(observations), Space::from(actions));
     let measures = Measures::new(measures.iter().map(|(name, count)| (name.as_str(), *count)));
-    let make = world.unbind();
-    Ok(OutsideWorld::Played(Arc::new(move || {
+    let maker = make;
+    let make = Arc::new(move |lane: Option<usize>| {
         let made = Python::attach(|py| {
-            let world = make.call0(py)?;
+            let world = maker.call1(py, (lane,))?;
             let spaces = (observations.clone(), actions.clone());
             PythonWorld::new(world.bind(py), measures.clone(), spaces, raised.clone())
         });
@@ -221,7 +232,8 @@ fn outside(
             raised.keep(error);
             Error::Outside { what: "making the environment" }
         })
-    })))
+    });
+    OutsideWorld::Played { make, lanes: lanes.max(1) }
 }
 
 /// Asks Python now and then whether Ctrl-C was pressed.

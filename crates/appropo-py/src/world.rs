@@ -15,6 +15,8 @@ use crate::{Raised, policy};
 pub struct PythonWorld {
     reset: Py<PyAny>,
     step: Py<PyAny>,
+    /// Where worlds of Python's step together.
+    announce: Option<Py<PyAny>>,
     measures: Measures,
     observations: Space,
     actions: Space,
@@ -31,7 +33,15 @@ impl PythonWorld {
         raised: Raised,
     ) -> PyResult<Self> {
         let (reset, step) = (world.getattr("reset")?.unbind(), world.getattr("step")?.unbind());
-        Ok(Self { reset, step, measures, observations, actions, is_seeded: false, raised })
+        let announce = world.getattr_opt("announce")?.map(Bound::unbind);
+        Ok(Self { reset, step, announce, measures, observations, actions, is_seeded: false, raised })
+    }
+
+    fn action<'py>(&self, py: Python<'py>, action: &[f64]) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match &self.actions {
+            Space::Discrete(_) => (action[0] as usize).into_pyobject(py)?.into_any(),
+            Space::Continuous(_) => PyArray1::from_slice(py, action).into_any(),
+        })
     }
 
     /// What Python raised is kept; the library only learns that something did.
@@ -66,6 +76,12 @@ impl Environment for PythonWorld {
         self.outcome(result)
     }
 
+    fn announce(&mut self, action: &[f64]) -> Result<()> {
+        let Some(announce) = &self.announce else { return Ok(()) };
+        let result = Python::attach(|py| announce.call1(py, (self.action(py, action)?,)).map(drop));
+        self.outcome(result)
+    }
+
     fn step(
         &mut self,
         action: &[f64],
@@ -74,11 +90,7 @@ impl Environment for PythonWorld {
         z: &mut [f64],
     ) -> Result<Status> {
         let result = Python::attach(|py| {
-            let action = match &self.actions {
-                Space::Discrete(_) => (action[0] as usize).into_pyobject(py)?.into_any(),
-                Space::Continuous(_) => PyArray1::from_slice(py, action).into_any(),
-            };
-            let result = self.step.bind(py).call1((action,))?;
+            let result = self.step.bind(py).call1((self.action(py, action)?,))?;
             let result = result.cast::<PyTuple>()?;
             read("observation", &result.get_item(0)?, observation)?;
             read("measurement", &result.get_item(1)?, z)?;

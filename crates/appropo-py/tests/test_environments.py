@@ -248,3 +248,74 @@ def test_mo_gymnasium_rewards_are_vectors():
     result = ap.solve(problem, samples=20_000)
     assert result.verdict == "feasible"
     assert result.measurements["reward"][1] == pytest.approx(-result.measurements["steps"])
+
+
+class Counted(Walk):
+    """Shows how long its episodes are, each as long as drawn at its start."""
+
+    observation_space = spaces.Box(-100, 100, (2,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        seen, about = super().reset(seed=seed)
+        self.length = int(self.np_random.integers(3, 9))
+        return np.array([0, self.length], np.float32), about
+
+    def step(self, action):
+        seen, reward, _, _, about = super().step(action)
+        over = self.steps == self.length
+        return np.array([self.place, self.length], np.float32), reward, over and self.length % 2 == 0, over, about
+
+
+@pytest.mark.parametrize("mode", list(gymnasium.vector.AutoresetMode), ids=lambda mode: mode.name)
+@pytest.mark.parametrize("oracle", ["ppo", "a2c"])
+def test_vector_environments(mode, oracle):
+    """Whatever the mode, episodes are whole: their steps are their lengths, and nothing is counted between them."""
+    env = gymnasium.vector.SyncVectorEnv([Counted] * 3, autoreset_mode=mode)
+    lengths = {"off": lambda t: abs(t.observation[1] - t.previous[1])}
+    ends = {"rest": lambda t: t.observation[1] - 1.0 if t.terminated or t.truncated else -1.0}
+    problem = ap.Problem(
+        env, [ap.measure("cost") <= 1.5], {"cost": "cost", **lengths, **ends}, discount=1.0, horizon=50
+    )
+    result = ap.solve(problem, oracle=oracle, samples=6000, seed=1)
+    assert result.samples % 3 == 0
+    assert result.measurements["off"] == 0
+    assert result.measurements["rest"] == pytest.approx(0, abs=1e-9)
+    assert result.verdict == "feasible"
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_vector_environments_by_their_id(kind):
+    env = gymnasium.make_vec("CartPole-v1", num_envs=4, vectorization_mode=kind)
+    problem = ap.Problem(env, [ap.measure("steps") >= 60], discount=1.0, horizon=200)
+    result = ap.solve(problem, samples=60_000)
+    assert result.verdict == "feasible"
+    with pytest.raises(ap.ProblemError, match="no states to count"):
+        ap.solve(problem, oracle="q-learning")
+    env.close()
+
+
+def test_vector_environments_that_only_start_together_are_refused():
+    with pytest.raises(ap.ProblemError, match="can't start one of its copies alone"):
+        ap.Problem(gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="vector_entry_point"), discount=1.0)
+
+
+def test_normalisation_is_kept():
+    from appropo.wrappers import NormalizeObservation, NormalizeReward
+
+    env = NormalizeObservation.fitted(gymnasium.make("CartPole-v1"), episodes=50)
+    again = NormalizeObservation(gymnasium.make("CartPole-v1"), **env.numbers())
+    seen = [wrapped.reset(seed=3)[0] for wrapped in (env, again)]
+    assert np.array_equal(*seen) and seen[0].dtype == np.float32
+    shown = []
+    for _ in range(20):
+        shown.append(env.reset()[0])
+        over = False
+        while not over:
+            observation, _, over, _, _ = env.step(env.action_space.sample())
+            shown.append(observation)
+    assert np.abs(np.mean(shown, axis=0)).max() < 0.5 and np.abs(np.std(shown, axis=0) - 1).max() < 0.5
+    rewarded = NormalizeReward.fitted(gymnasium.make("CartPole-v1"), discount=1.0)
+    rewarded.reset(seed=0)
+    assert rewarded.step(0)[1] == pytest.approx(1 / rewarded.numbers()["deviation"])
+    with pytest.raises(ap.ProblemError, match="only a Box"):
+        NormalizeObservation(gymnasium.make("FrozenLake-v1"), 0, 1)

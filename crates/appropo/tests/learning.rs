@@ -81,21 +81,30 @@ fn q_learning_walks_the_edge_and_sarsa_does_not() {
     assert!(inland < 0.6 * edge, "falls: {inland} against {edge}");
 }
 
-/// The network finds the way along the cliff: −13 at best, −17 by the safest way.
+/// The network finds the way along the cliff, −13 at best and −17 by the safest way, from most of five starts; from
+/// others it learns to stand still, which is all it has seen to be safe.
 #[test]
 fn ppo_walks_along_the_cliff() {
     let world = cliff_walking::world(false).unwrap();
-    let options =
-        Options { hidden: vec![64], rate: 3e-3, collect: Collect::Steps(32), trace: 0.9, ..Options::ppo() };
-    let mut learner =
-        ActorCritic::new(simulators(&world, 200, 8), 0.99, 200, options, random::generator(5)).unwrap();
+    let discounting = Discounting::new(1.0, Some(200)).unwrap();
     let mut weights = vec![0.0; world.model.measures().dim()];
     weights[1] = 0.01;
-    train(&mut learner, &weights, 150_000);
-    let policy = learner.policy().table().unwrap();
-    let discounting = Discounting::new(1.0, Some(200)).unwrap();
-    let z = Occupancy::of(&world.model, &discounting, &policy).unwrap().measure(&world.model);
-    assert!(z[1] > -30.0, "{}", z[1]);
+    let reward = |seed: u64| {
+        let options = Options {
+            hidden: vec![64],
+            rate: 3e-3,
+            collect: Collect::Steps(32),
+            trace: 0.9,
+            ..Options::ppo()
+        };
+        let worlds = simulators(&world, 200, 8);
+        let mut learner = ActorCritic::new(worlds, 0.99, 200, options, random::generator(seed)).unwrap();
+        train(&mut learner, &weights, 150_000);
+        let policy = learner.policy().table().unwrap();
+        Occupancy::of(&world.model, &discounting, &policy).unwrap().measure(&world.model)[1]
+    };
+    let rewards: Vec<f64> = (0..5).map(reward).collect();
+    assert!(rewards.iter().filter(|reward| **reward > -30.0).count() >= 3, "{rewards:?}");
 }
 
 /// CartPole counts as solved at 475 of 500 steps.

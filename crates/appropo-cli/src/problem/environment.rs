@@ -110,11 +110,11 @@ fn outside(table: &Table, name: &Entry, world: Option<&OutsideWorld>) -> Result<
         }
         _ => return Err(name.mistake("write either choices, or lower and upper, to say what can be done")),
     };
-    let make = match world {
-        Some(OutsideWorld::Played(make)) => Some(Arc::clone(make)),
-        _ => None,
+    let (make, lanes) = match world {
+        Some(OutsideWorld::Played { make, lanes }) => (Some(Arc::clone(make)), *lanes),
+        _ => (None, 1),
     };
-    Ok(Described { measures: Measures::new(blocks?), observations, actions, make })
+    Ok(Described { measures: Measures::new(blocks?), observations, actions, make, lanes })
 }
 
 /// The largest of the counts that are given: what to blame for a world that is too large.

@@ -44,8 +44,8 @@ pub struct Answer {
 /// Whether someone asked to stop.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Makes another copy of a world.
-pub type Make = Arc<dyn Fn() -> Result<Box<dyn Environment>> + Send + Sync>;
+/// Makes another copy of a world: one of those that are played in at once, by its number, or one alone.
+pub type Make = Arc<dyn Fn(Option<usize>) -> Result<Box<dyn Environment>> + Send + Sync>;
 
 /// A world of another program.
 #[derive(Clone)]
@@ -53,7 +53,12 @@ pub enum OutsideWorld {
     /// One that can be planned in.
     Model(Arc<TabularMdp>),
     /// One that can only be played in.
-    Played(Make),
+    Played {
+        /// Makes another copy.
+        make: Make,
+        /// How many copies learners play in at once, 1 or more.
+        lanes: usize,
+    },
 }
 
 /// What a problem file tells of a world outside.
@@ -62,13 +67,14 @@ pub struct Described {
     pub observations: Space,
     pub actions: Space,
     pub make: Option<Make>,
+    pub lanes: usize,
 }
 
 impl Described {
     /// Episodes of it; where there is no such world, one that says so when it is to start.
-    pub fn play(&self) -> Box<dyn Environment> {
+    pub fn play(&self, lane: Option<usize>) -> Box<dyn Environment> {
         let missing = || Err(Error::Missing { what: "the world of this problem".into() });
-        match self.make.as_ref().map_or_else(missing, |make| make()) {
+        match self.make.as_ref().map_or_else(missing, |make| make(lane)) {
             Ok(world) => world,
             Err(error) => Box::new(Absent {
                 measures: self.measures.clone(),

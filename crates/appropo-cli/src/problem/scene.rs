@@ -44,6 +44,14 @@ impl Scene {
         }
     }
 
+    /// How many worlds are played in at once.
+    pub fn lanes(&self) -> usize {
+        match self {
+            Scene::Outside(world) => world.lanes,
+            _ => 1,
+        }
+    }
+
     pub fn grid(&self) -> Option<&Grid> {
         match self {
             Scene::Tabular(world) => world.grid.as_ref(),
@@ -57,7 +65,22 @@ impl Scene {
             Scene::Tabular(world) => Box::new(Simulator::new(Arc::clone(&world.model), horizon)),
             Scene::CartPole => Box::new(CartPole::new(horizon)),
             Scene::PointMass => Box::new(PointMass::new(limit(horizon))),
-            Scene::Outside(world) => world.play(),
+            Scene::Outside(world) => world.play(None),
+        }
+    }
+
+    /// Episodes of one of the worlds that are played in at once, measured by some entries only.
+    pub fn play_lane(
+        &self,
+        lane: usize,
+        selection: &Selection,
+        horizon: Option<usize>,
+    ) -> Box<dyn Environment> {
+        match self {
+            Scene::Outside(world) if world.lanes > 1 => {
+                Box::new(Selected::new(world.play(Some(lane)), selection.clone()))
+            }
+            _ => self.play_selected(selection, horizon),
         }
     }
 

@@ -137,9 +137,9 @@ class Session:
     """
     A problem with the world and the sets that Python gives it.
     """
-    def __new__(cls, /, name: str, text: str, world: Any | None = None, spaces: tuple[SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]]] | None = None, measures: SupportsGetItem[int, tuple[str, SupportsIndex]] = ..., sets: dict[str, ConvexSet] = ..., oracle: Any | None = None) -> Session:
+    def __new__(cls, /, name: str, text: str, world: Model | Incomplete | None = None, sets: dict[str, ConvexSet] = ..., oracle: Any | None = None) -> Session:
         """
-        Reads a problem. `world` is a model, or a function that makes a world; `sets` are those that the text names.
+        Reads a problem. `world` is a model, or says how to make a world; `sets` are those that the text names.
         """
     def evaluate(self, /, folder: str, episodes: SupportsIndex, seed: SupportsIndex) -> str:
         """

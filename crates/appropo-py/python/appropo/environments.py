@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._appropo import ProblemError, WorldError
+from .vector import OneOf, Together, single
 
 #: The size of a space: how many elements it has, or the bounds of each number.
 Size = int | list[tuple[float, float]]
@@ -66,6 +67,18 @@ class BuiltIn:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Outside:
+    """How worlds of Python are made, and of what kind they are."""
+
+    make: Callable[[int | None], Any]
+    observations: Size
+    actions: Size
+    measures: list[tuple[str, int]]
+    #: How many are played in at once.
+    lanes: int = 1
+
+
 class Played:
     """An environment as the solver plays it: flat observations and a measurement in every step."""
 
@@ -76,6 +89,8 @@ class Played:
         self._act = acted(env.action_space)
         self._parts = [_part(how) for how in measure.values()]
         self._previous: Any = None
+        if hasattr(env, "announce"):
+            self.announce = lambda action: env.announce(self._act(action))
 
     def reset(self, seed: int | None) -> Any:
         """Starts an episode."""
@@ -209,28 +224,41 @@ def action_size(space: Any) -> Size:
     return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
 
 
-def maker(env: Any) -> tuple[Callable[[], Any], str]:
-    """A function that makes copies of an environment, and what it is called."""
+def maker(env: Any) -> tuple[Callable[[int | None], Any], str, int]:
+    """A function that makes copies of an environment, what it is called, and how many are played in at once.
+
+    Copies are numbered where several are played in at once, and have no number where one is played in alone.
+    """
     if isinstance(env, str):
-        return _by_id(env), env
-    if isinstance(env, type) or callable(env) and not hasattr(env, "step"):
-        return env, getattr(env, "__name__", type(env).__name__)
-    if not (hasattr(env, "reset") and hasattr(env, "step")):
+        make, about = _by_id(env), env
+    elif isinstance(env, type) or callable(env) and not hasattr(env, "step"):
+        make, about = env, getattr(env, "__name__", type(env).__name__)
+    elif hasattr(env, "num_envs") and hasattr(env, "single_action_space"):
+        together = Together(env)
+        spec = getattr(env, "spec", None)
+        about = spec.id if spec is not None else type(env).__name__
+        return (lambda copy: single(env) if copy is None else OneOf(together, copy)), about, int(env.num_envs)
+    elif hasattr(env, "reset") and hasattr(env, "step"):
+        make, about = _copies(env), env.spec.id if getattr(env, "spec", None) is not None else type(env).__name__
+    else:
         raise ProblemError(
             f"env is {env!r}; expected the id of an environment, a function that makes one, an environment, "
             "or the name of a built-in world"
         )
-    spec = getattr(env, "spec", None)
+    return (lambda _: make()), about, 1
+
+
+def _copies(env: Any) -> Callable[[], Any]:
     given = [env]
 
     def another() -> Any:
         # The one that was given comes first, since it may be all there is.
         if given:
             return given.pop()
-        if spec is not None:
+        if getattr(env, "spec", None) is not None:
             import gymnasium
 
-            return gymnasium.make(spec)
+            return gymnasium.make(env.spec)
         try:
             return copy.deepcopy(env)
         except Exception as error:
@@ -238,7 +266,7 @@ def maker(env: Any) -> tuple[Callable[[], Any], str]:
                 f"{env} can't be copied ({error}), and several are needed; pass a function that makes one"
             ) from error
 
-    return another, spec.id if spec is not None else type(env).__name__
+    return another
 
 
 def _by_id(name: str) -> Callable[[], Any]:

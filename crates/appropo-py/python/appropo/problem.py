@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ._appropo import ProblemError, Session, built_in
+from ._appropo import Model, ProblemError, Session, built_in
 from .constraints import Constraint
-from .environments import BuiltIn, Measured, Played, Size, Transition, acted, action_size, maker
+from .environments import BuiltIn, Measured, Outside, Played, Transition, acted, action_size, maker
 from .oracles import Asked
 from .policy import Shape
 from .sets import ConvexSet
@@ -38,7 +38,7 @@ class Problem:
     """
 
     #: Makes another copy of the world, as Python plays it.
-    _played: Callable[[], Played]
+    _played: Callable[..., Played]
 
     def __init__(
         self,
@@ -58,15 +58,13 @@ class Problem:
         stated = "\n".join(constraint.text(self._sets) for constraint in self.constraints)
         if isinstance(env, str) and env in WORLDS:
             env = BuiltIn(env)
-        self._world: Any = None
+        self._world: Outside | Model | None = None
         self._shape = Shape()
-        self._spaces: tuple[Size, Size] | None = None
-        self._measures: list[tuple[str, int]] = []
         if isinstance(env, BuiltIn):
             if measure:
                 raise ProblemError(f"{env.name} has measures of its own; leave measure out")
             self.name = name or env.name
-            self._played = lambda: _played(env, discount, horizon)
+            self._played = lambda _=None: _played(env, discount, horizon)
             table = {"name": env.name, **env.settings}
             if horizon is not None:
                 table["horizon"] = horizon
@@ -102,7 +100,7 @@ class Problem:
         """The problem of a file's text."""
         problem = cls.__new__(cls)
         problem.name, problem.constraints = name, ()
-        problem._sets, problem._world, problem._spaces, problem._measures = {}, None, None, []
+        problem._sets, problem._world = {}, None
         problem._shape, problem._played = Shape(), _unknown
         problem._discount, problem._horizon = 1.0, None
         before, solve, after = text.partition("[solve]")
@@ -111,26 +109,28 @@ class Problem:
         return problem
 
     def _outside(self, env: Any, measure: Mapping[str, Measured], horizon: int | None) -> dict[str, Any]:
-        make, about = maker(env)
-        first = make()
-        played = Played(first, measure)
-        self._shape = Shape(played.observed.flatten, acted(first.action_space))
-        self._spaces = (played.observed.size, action_size(first.action_space))
-        self._measures = list(zip(measure, played.entries(), strict=True))
-        model = model_of(first, measure, self._measures)
+        make, about, lanes = maker(env)
+        first = Played(make(None), measure)
+        spare = [first]
+
+        def played(copy: int | None = None) -> Played:
+            return spare.pop() if spare and copy is None else Played(make(copy), measure)
+
+        self._played = played
+        self._shape = Shape(first.observed.flatten, acted(first.env.action_space))
+        seen, done = first.observed.size, action_size(first.env.action_space)
+        measures = list(zip(measure, first.entries(), strict=True))
+        model = model_of(first.env, measure, measures) if lanes == 1 else None
         if model is not None:
             # The environment itself cuts episodes off; planning has to know.
-            horizon = horizon or getattr(getattr(first, "spec", None), "max_episode_steps", None)
-        kept = [first]
-        self._played = lambda: Played(kept.pop() if kept else make(), measure)
-        self._world = model or self._played
+            horizon = horizon or getattr(getattr(first.env, "spec", None), "max_episode_steps", None)
+        self._world = model or Outside(self._played, seen, done, measures, lanes)
         table: dict[str, Any] = {
             "name": "outside",
             "about": about,
-            "measures": [name for name, _ in self._measures],
-            "entries": [count for _, count in self._measures],
+            "measures": [name for name, _ in measures],
+            "entries": [count for _, count in measures],
         }
-        seen, done = self._spaces
         if isinstance(seen, int):
             table["states"] = seen
         else:
@@ -159,7 +159,7 @@ class Problem:
             text = self._text + _overridden(self._own, given)
         sets = {name: target._core for name, target in self._sets.items()}
         asked = None if oracle is None else Asked(oracle, self)
-        return Session(self.name, text, self._world, self._spaces, self._measures, sets, asked)
+        return Session(self.name, text, self._world, sets, asked)
 
     def __repr__(self) -> str:
         return f"<Problem {self.name}: {len(self.constraints) or 'its'} constraints>"
@@ -177,7 +177,7 @@ def _entry(name: str) -> Callable[[Transition], Any]:
     return lambda step: step.info["z"][name]
 
 
-def _unknown() -> Played:
+def _unknown(_: int | None = None) -> Played:
     raise ProblemError("oracles of Python need a problem that was made in Python; make it with ap.Problem(...)")
 
 

@@ -148,6 +148,12 @@ class Result:
         """Writes the report, one page that needs nothing else."""
         return _write(file, self._session.report([str(self.folder)]))
 
+    def plot(self) -> Any:
+        """A matplotlib figure of how the run went. Needs the extra ``appropo[plot]``."""
+        from .plot import course
+
+        return course(self)
+
     def export(self, file: str | Path) -> str:
         """Writes the networks as ONNX files, with the mixture's weights beside them."""
         return self._session.export(str(self.folder), str(file)).strip()

@@ -91,6 +91,11 @@ pub trait Environment: Send {
     /// Starts an episode and writes the first observation.
     fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) -> Result<()>;
 
+    /// Says what the next step will be, before any of several worlds takes it: some take theirs together.
+    fn announce(&mut self, _action: &[f64]) -> Result<()> {
+        Ok(())
+    }
+
     /// Acts, then writes the next observation and the measurement of this step.
     fn step(
         &mut self,

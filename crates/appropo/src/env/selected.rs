@@ -39,6 +39,10 @@ impl Environment for Selected {
         self.world.reset(rng, observation)
     }
 
+    fn announce(&mut self, action: &[f64]) -> Result<()> {
+        self.world.announce(action)
+    }
+
     fn step(
         &mut self,
         action: &[f64],

@@ -94,6 +94,11 @@ impl Episode {
         if self.status == Status::Running { Ok(()) } else { self.start(rng) }
     }
 
+    /// Says what the next step will be.
+    pub fn announce(&mut self, action: &[f64]) -> Result<()> {
+        self.world.announce(action)
+    }
+
     /// Takes a step.
     pub fn step(&mut self, action: &[f64], rng: &mut Generator) -> Result<Status> {
         // How a policy of another program says that it could not act.

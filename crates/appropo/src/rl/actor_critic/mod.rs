@@ -238,6 +238,11 @@ impl ActorCritic {
                 let drawn = &mut batch.actions[row * width..(row + 1) * width];
                 batch.log_probabilities[row] = self.actions.draw(outputs, deviations, &mut self.rng, drawn);
                 self.actions.cut(drawn, &mut self.action);
+                episode.announce(&self.action)?;
+            }
+            for (lane, episode) in self.episodes[..lanes].iter_mut().enumerate() {
+                let row = first + lane;
+                self.actions.cut(&batch.actions[row * width..(row + 1) * width], &mut self.action);
                 batch.status[row] = episode.step(&self.action, &mut self.rng)?;
                 let gains = &mut batch.gains[row * heads..(row + 1) * heads];
                 match self.options.critic {
