@@ -4,14 +4,15 @@
 
 use std::sync::Arc;
 
-use appropo::certificate::{Certificate, Verdict};
+use appropo::certificate::{Certificate, ValueFunction, Verdict, least_payoff};
 use appropo::constraint::{Constraint, Target};
-use appropo::env::{TabularMdp, mars_rover};
+use appropo::env::{TabularMdp, garnet, mars_rover};
 use appropo::error::Error;
 use appropo::measurement::{Discounting, Measures};
 use appropo::oracle::{Exact, Planner, Respond, Response};
 use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
 use appropo::policy::{Mixed, TabularPolicy};
+use appropo::random;
 use appropo::set::{Bounds, FromProjection, SharedSet};
 use appropo::solver::{Options, appropo};
 
@@ -80,6 +81,29 @@ fn a_proof_of_infeasibility_holds_and_can_not_be_altered() {
             Arc::make_mut(witness).values[3] = f64::NAN;
         });
         solved.refuses(|c| c.verdict = Verdict::Feasible);
+    }
+}
+
+/// Beside a huge V the rewards are lost in rounding, which once passed for a proof.
+#[test]
+fn no_value_function_proves_too_much() {
+    let size = garnet::Size { states: 20, actions: 4, branching: 3, measures: 2 };
+    let model = TabularMdp::clone(&garnet::world(size, &mut random::generator(0)).unwrap().model);
+    let discounting = Discounting::new(0.99, None).unwrap();
+    let decisions = vec![true; model.states()];
+    let mut lam = vec![0.0; model.measures().dim()];
+    lam[1] = -1.0;
+    let mut oracle = Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
+    let response = oracle.respond(&lam, 0.0).unwrap();
+    let least = -response.z_hat[1];
+    let tight = response.bound.unwrap().value;
+    assert!(tight <= least && least - tight <= 1e-9 * least.abs(), "{tight} for {least}");
+    for power in 0..300 {
+        for factor in [-7.3, -1.06, 1.06, 2.9] {
+            let witness = ValueFunction { values: vec![factor * 10f64.powi(power); 20], steps: None };
+            let bound = least_payoff(&model, &discounting, &decisions, &lam, &witness).unwrap();
+            assert!(bound <= least, "V = {factor}e{power} claims {bound} for {least}");
+        }
     }
 }
 

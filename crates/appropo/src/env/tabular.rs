@@ -98,12 +98,37 @@ impl TabularMdp {
         self.outcomes.iter().map(|z| z.iter().map(|&(i, v)| lam[i as usize] * v).sum()).collect()
     }
 
+    /// Σ |λᵢzᵢ| for every outcome: what the rounding of its payoff is relative to.
+    pub(crate) fn payoff_sizes(&self, lam: &[f64]) -> Vec<f64> {
+        self.outcomes.iter().map(|z| z.iter().map(|&(i, v)| (lam[i as usize] * v).abs()).sum()).collect()
+    }
+
+    /// The most transitions of a state and action, and the most entries of an outcome.
+    pub(crate) fn longest_sums(&self) -> (usize, usize) {
+        let rows = self.shape.rows.windows(2).map(|row| row[1] - row[0]);
+        (rows.max().unwrap_or(0), self.outcomes.iter().map(Vec::len).max().unwrap_or(0))
+    }
+
     /// The expected scalar reward −λ·z of every state and action, as `[state * actions + action]`.
     pub fn rewards(&self, lam: &[f64]) -> Vec<f64> {
-        let payoffs = self.payoffs(lam);
+        self.expected(&self.payoffs(lam)).map(|payoff| -payoff).collect()
+    }
+
+    /// E[Σ |λᵢzᵢ|] of every state and action: what the rounding of their rewards is relative to.
+    pub(crate) fn reward_sizes(&self, lam: &[f64]) -> Vec<f64> {
+        let size = |z: &Vec<(u32, f64)>| z.iter().map(|&(i, v)| (lam[i as usize] * v).abs()).sum();
+        self.expected(&self.outcomes.iter().map(size).collect::<Vec<f64>>()).collect()
+    }
+
+    /// The most entries of an outcome.
+    pub(crate) fn longest_outcome(&self) -> usize {
+        self.outcomes.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// The mean over what each state and action can lead to.
+    fn expected(&self, of_outcome: &[f64]) -> impl Iterator<Item = f64> {
         let rows = self.shape.rows.windows(2).map(|row| &self.shape.transitions[row[0]..row[1]]);
-        rows.map(|row| -row.iter().map(|t| t.probability * payoffs[t.outcome as usize]).sum::<f64>())
-            .collect()
+        rows.map(|row| row.iter().map(|t| t.probability * of_outcome[t.outcome as usize]).sum())
     }
 
     /// Σ ρ(s, a) E[z | s, a] for an occupancy given as `(state, action) → mass`.
