@@ -12,8 +12,6 @@ const LOCK: &str = "lock";
 /// How the names of files begin that are not whole yet.
 const TEMPORARY: &str = ".appropo-new-";
 const MARK: &str = "run.json";
-/// What is written before a folder is a run.
-const BEFORE_RUN: [&str; 3] = [LOCK, "problem.toml", "rounds.jsonl"];
 /// Larger files are not a run's.
 const LARGEST: u64 = 1 << 32;
 
@@ -177,13 +175,24 @@ pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Resu
 /// Refuses a folder with anything but what a process leaves that was killed before it was a run.
 fn is_free(path: &Path) -> Result<()> {
     for entry in fs::read_dir(path).map_err(io(path, "read"))? {
-        let name = entry.map_err(io(path, "read"))?.file_name();
-        let is_left_over = name.to_str().is_some_and(|name| BEFORE_RUN.contains(&name) || is_temporary(name));
-        if !is_left_over {
+        let entry = entry.map_err(io(path, "read"))?;
+        if !is_left_over(&entry.path(), entry.file_name().to_str().unwrap_or_default()) {
             return Err(Error::NotEmpty { path: path.to_owned() });
         }
     }
     Ok(())
+}
+
+/// Whether a file is as such a process leaves it. Someone's own file of the same name is not.
+fn is_left_over(path: &Path, name: &str) -> bool {
+    let length = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|data| data.len());
+    match name {
+        LOCK | "rounds.jsonl" => length == Some(0),
+        "problem.toml" => {
+            length.is_some() && fs::read_to_string(path).is_ok_and(|text| sealed::is_whole_comment(&text))
+        }
+        _ => is_temporary(name),
+    }
 }
 
 fn is_temporary(name: &str) -> bool {

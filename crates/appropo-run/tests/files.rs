@@ -11,7 +11,7 @@ use appropo::policy::{Actions, AnyPolicy, Mixed, NetworkPolicy, TabularPolicy};
 use appropo::random;
 use appropo::state::Saver;
 use appropo_run::policies::{self, Manifest};
-use appropo_run::{Checkpoint, Directory, Error, FORMAT, LogDigest};
+use appropo_run::{Checkpoint, Directory, Error, FORMAT, Log, LogDigest};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -290,4 +290,22 @@ fn a_folder_has_one_writer_and_one_run() {
     assert!(matches!(Directory::create(&other), Err(Error::NotEmpty { .. })));
     assert!(matches!(Directory::open(&other), Err(Error::NoRun { .. })));
     assert!(matches!(Directory::read(&other), Err(Error::NoRun { .. })));
+}
+
+/// What a process leaves that was killed before its folder was a run is written over; what someone else wrote is not.
+#[test]
+fn files_of_someone_else_are_left_alone() {
+    let killed = folder("killed_early");
+    let directory = Directory::create(&killed).unwrap();
+    directory.write_text("problem.toml", "discount = 0.99").unwrap();
+    Log::create(&directory).unwrap();
+    drop(directory);
+    Directory::create(&killed).unwrap();
+    for name in ["problem.toml", "rounds.jsonl", "lock"] {
+        let own = folder("own_files");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(own.join(name), "mine").unwrap();
+        assert!(matches!(Directory::create(&own), Err(Error::NotEmpty { .. })), "{name}");
+        assert_eq!(fs::read_to_string(own.join(name)).unwrap(), "mine");
+    }
 }
