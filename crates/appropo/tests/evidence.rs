@@ -13,6 +13,7 @@ use appropo::oracle::{Exact, Planner, Respond, Response};
 use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
 use appropo::policy::{Mixed, TabularPolicy};
 use appropo::random;
+use appropo::rl;
 use appropo::set::{Bounds, FromProjection, SharedSet};
 use appropo::solver::{Options, appropo};
 
@@ -62,6 +63,18 @@ fn a_proof_of_infeasibility_holds_and_can_not_be_altered() {
         assert_eq!(solved.certificate.verdict, Verdict::Infeasible);
         solved.check(&solved.certificate).unwrap();
         solved.refuses(|c| c.lower_bound *= 1.01);
+        // λ so small that its square is 0 or a few bits.
+        for power in 150..170 {
+            let mut small = solved.certificate.clone();
+            let separation = small.separation.as_mut().unwrap();
+            let factor = 2.75 * 10f64.powi(-power);
+            separation.lam.iter_mut().for_each(|v| *v *= factor);
+            separation.offset *= factor;
+            Arc::make_mut(&mut separation.witness).values.iter_mut().for_each(|v| *v *= factor);
+            solved.check(&small).unwrap();
+            small.lower_bound *= 1.01;
+            assert!(solved.check(&small).is_err(), "{power}");
+        }
         let again =
             solved.oracle.recompute(&solved.certificate, solved.target.set(), &solved.mixture).unwrap();
         assert_eq!(again.verdict, Verdict::Infeasible);
@@ -82,6 +95,19 @@ fn a_proof_of_infeasibility_holds_and_can_not_be_altered() {
         });
         solved.refuses(|c| c.verdict = Verdict::Feasible);
     }
+}
+
+/// A bound above a distance that is reached is a mistake, whatever proves it.
+#[test]
+fn no_bound_is_above_the_distance() {
+    let discounting = all_kinds()[0];
+    let Solved { target, mut certificate, .. } = solve(0.02, -0.125, discounting);
+    let model = mars_rover::world("8x8", 0.05).unwrap().model.select(target.selection());
+    let decisions = rl::decision_states(&model);
+    let reached = vec![0.0, 0.0];
+    (certificate.z_bar, certificate.distance) = (reached.clone(), 0.0);
+    let checked = certificate.check(target.set(), &model, &discounting, &decisions, &reached);
+    assert!(matches!(checked, Err(Error::Certificate { claim: "the lower bound", .. })), "{checked:?}");
 }
 
 /// Beside a huge V the rewards are lost in rounding, which once passed for a proof.

@@ -111,24 +111,10 @@ impl TabularMdp {
 
     /// The expected scalar reward −λ·z of every state and action, as `[state * actions + action]`.
     pub fn rewards(&self, lam: &[f64]) -> Vec<f64> {
-        self.expected(&self.payoffs(lam)).map(|payoff| -payoff).collect()
-    }
-
-    /// E[Σ |λᵢzᵢ|] of every state and action: what the rounding of their rewards is relative to.
-    pub(crate) fn reward_sizes(&self, lam: &[f64]) -> Vec<f64> {
-        let size = |z: &Vec<(u32, f64)>| z.iter().map(|&(i, v)| (lam[i as usize] * v).abs()).sum();
-        self.expected(&self.outcomes.iter().map(size).collect::<Vec<f64>>()).collect()
-    }
-
-    /// The most entries of an outcome.
-    pub(crate) fn longest_outcome(&self) -> usize {
-        self.outcomes.iter().map(Vec::len).max().unwrap_or(0)
-    }
-
-    /// The mean over what each state and action can lead to.
-    fn expected(&self, of_outcome: &[f64]) -> impl Iterator<Item = f64> {
+        let payoffs = self.payoffs(lam);
         let rows = self.shape.rows.windows(2).map(|row| &self.shape.transitions[row[0]..row[1]]);
-        rows.map(|row| row.iter().map(|t| t.probability * of_outcome[t.outcome as usize]).sum())
+        rows.map(|row| -row.iter().map(|t| t.probability * payoffs[t.outcome as usize]).sum::<f64>())
+            .collect()
     }
 
     /// Σ ρ(s, a) E[z | s, a] for an occupancy given as `(state, action) → mass`.
