@@ -328,8 +328,16 @@ fn a_run_can_be_played_evaluated_exported_and_shown() {
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again).contains("policy.json is there already") || text(&again).contains(".onnx is there"));
     let page = place.join("both.html");
-    said(&["report", folder, folder, "--out", page.to_str().unwrap()]);
-    assert!(fs::read_to_string(page).unwrap().contains("mars-rover"));
+    let report = ["report", folder, folder, "--out", page.to_str().unwrap()];
+    said(&report);
+    said(&report);
+    assert!(fs::read_to_string(&page).unwrap().contains("mars-rover"));
+    // A page of someone else is left alone.
+    fs::write(&page, "<!DOCTYPE html>\n<html lang=\"en\">\n").unwrap();
+    let refused = appropo(&report).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused).contains("no report of appropo"), "{}", text(&refused));
+    assert!(fs::read_to_string(&page).unwrap().ends_with("\"en\">\n"));
 }
 
 /// The output of a finished run is printed again as it was.

@@ -77,21 +77,7 @@ impl Directory {
 
     /// Writes a file, whole or not at all.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let path = self.file(name);
-        let temporary = self.file(&format!("{TEMPORARY}{name}"));
-        let written = File::create(&temporary)
-            .and_then(|mut file| {
-                file.write_all(bytes)?;
-                file.sync_all()
-            })
-            .and_then(|()| fs::rename(&temporary, &path));
-        if written.is_err() {
-            // What a full disk left of it takes up room that others need.
-            let _ = fs::remove_file(&temporary);
-        }
-        written.map_err(io(&path, "written"))?;
-        // The new name is safe once the folder is.
-        File::open(&self.path).and_then(|folder| folder.sync_all()).map_err(io(&self.path, "written"))
+        write_whole(&self.file(name), bytes)
     }
 
     /// Writes a JSON object with its format and checksum.
@@ -151,6 +137,26 @@ impl Directory {
             _ => Ok(()),
         }
     }
+}
+
+/// Writes a file, whole or not at all: under another name, flushed to the disk, then renamed.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(format!("{TEMPORARY}{name}"));
+    let written = File::create(&temporary)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // What a full disk left of it takes up room that others need.
+        let _ = fs::remove_file(&temporary);
+    }
+    written.map_err(io(path, "written"))?;
+    // The new name is safe once the folder is.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(io(folder, "written"))
 }
 
 /// Reads a sealed JSON object of a known format.

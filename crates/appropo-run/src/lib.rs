@@ -15,7 +15,7 @@ mod sealed;
 pub mod tensorboard;
 
 pub use checkpoint::Checkpoint;
-pub use directory::Directory;
+pub use directory::{Directory, write_whole};
 pub use error::{Error, Result};
 pub use log::{Log, LogDigest, RoundLine};
 pub use onnx::onnx;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use appropo::policy::{AnyPolicy, Mixed};
-use appropo_run::page::{Constraint, Grid, Page, Part, Rounds, render};
-use appropo_run::{Directory, Log, RoundLine};
+use appropo_run::page::{Constraint, Grid, Page, Part, Rounds, is_page, render};
+use appropo_run::{Directory, Log, RoundLine, write_whole};
 
 use super::verify::load_mixture;
 use crate::ended;
@@ -42,9 +42,21 @@ pub fn run(folders: &[String], out: Option<&str>, surroundings: &Surroundings) -
         let shown = path.display();
         return Err(Failure::Input(format!("--out {shown}: in the folder of a run it must be {REPORT}")));
     }
-    std::fs::write(&path, render(&pages))
-        .map_err(|error| Failure::Other(format!("{} can't be written: {error}", path.display())))?;
+    is_free(&path)?;
+    write_whole(&path, render(&pages).as_bytes())?;
     Ok(Output { text: format!("{}\n", path.display()), status: 0 })
+}
+
+/// Refuses a path where something else is than a report that may be written anew.
+fn is_free(path: &Path) -> Result<(), Failure> {
+    let is_report = || path.is_file() && std::fs::read(path).is_ok_and(|bytes| is_page(&bytes));
+    if !path.exists() || is_report() {
+        return Ok(());
+    }
+    let shown = path.display();
+    Err(Failure::Input(format!(
+        "{shown} is there already and no report of appropo; remove it, or choose another name with --out"
+    )))
 }
 
 /// What the page of a run shows.

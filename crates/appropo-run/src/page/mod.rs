@@ -190,6 +190,13 @@ pub fn render(runs: &[Page]) -> String {
     page + rest
 }
 
+/// Whether this is the beginning of a page that [`render`] made.
+pub fn is_page(bytes: &[u8]) -> bool {
+    let mark = "content=\"appropo\">";
+    let end = TEMPLATE.find(mark).map_or(TEMPLATE.len(), |start| start + mark.len());
+    bytes.starts_with(&TEMPLATE.as_bytes()[..end])
+}
+
 /// The runs as JSON that can stand inside a script element: no `<`, hence no `</script>` and no `<!--`, and none of
 /// the two line ends that JSON knows as ordinary characters but old scripts do not.
 fn data(runs: &[Page]) -> String {
