@@ -27,7 +27,7 @@ pub const CERTIFICATE: &str = "certificate.json";
 pub const RESULT: &str = "result.json";
 pub const REPORT: &str = "report.html";
 pub const CHECKPOINT: &str = "checkpoint";
-const TIMES: &str = "times.json";
+pub const TIMES: &str = "times.json";
 const CURVES: &str = "tensorboard";
 
 /// Writing may take at most one part in this many of the time.

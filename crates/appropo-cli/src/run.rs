@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use appropo::error::Error;
 use appropo::random;
+use appropo_run::Directory;
 
 use crate::Failure;
 use crate::commands::page;
 use crate::ended;
 use crate::judge::{estimated, judge};
 use crate::problem::{Problem, Settings, Surroundings};
-use crate::record::{self, Recorder};
+use crate::record::{self, Recorder, Times};
 use crate::search::search;
 
 /// How a run came to its end.
@@ -69,7 +70,20 @@ pub fn to_its_end(
     let failure = solved.failure.as_ref().map(ToString::to_string);
     ended::write(&recorder.directory, problem, settings, &solved.mixture, &found, failure, log)?;
     recorder.close()?;
-    let page = page(&recorder.directory, surroundings)?;
-    recorder.directory.write(record::REPORT, appropo_run::page::render(&[page]).as_bytes())?;
+    write_report(&recorder.directory, surroundings)?;
     Ok(End::Done { failure: solved.failure })
+}
+
+/// Writes what is missing of a run that was killed between its result and its report.
+pub fn complete(directory: &Directory, surroundings: &Surroundings) -> Result<(), Failure> {
+    if !directory.has(record::TIMES) {
+        directory.write_json(record::TIMES, &Times::default())?;
+    }
+    directory.remove(record::CHECKPOINT)?;
+    if directory.has(record::REPORT) { Ok(()) } else { write_report(directory, surroundings) }
+}
+
+fn write_report(directory: &Directory, surroundings: &Surroundings) -> Result<(), Failure> {
+    let page = page(directory, surroundings)?;
+    Ok(directory.write(record::REPORT, appropo_run::page::render(&[page]).as_bytes())?)
 }

@@ -348,6 +348,12 @@ fn a_finished_run_is_not_run_again() {
     let output = appropo(&["resume"]).arg(&folder).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(first.starts_with(&text(&output)), "{first}\n{}", text(&output));
+    // Killed between its result and its report, it gets what is missing.
+    let late = ["times.json", "report.html"].map(|name| folder.join(name));
+    late.iter().for_each(|path| fs::remove_file(path).unwrap());
+    fs::write(folder.join("checkpoint"), "").unwrap();
+    assert_eq!(appropo(&["resume"]).arg(&folder).output().unwrap().status.code(), Some(3));
+    assert!(late.iter().all(|path| path.is_file()) && !folder.join("checkpoint").exists());
 }
 
 #[test]

@@ -78,9 +78,8 @@ pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Outpu
     let problem = Problem::load_run(&directory, &Surroundings::default())?;
     let settings = problem.settings.clone();
     if directory.has(record::RESULT) {
-        // Killed after its last file was written, or simply done.
-        directory.remove(record::CHECKPOINT)?;
         load_mixture(&directory, &problem)?;
+        run::complete(&directory, &Surroundings::default())?;
         return ended::report(&directory, &problem)?.output(&problem, json);
     }
     let quiet = quiet || json;
