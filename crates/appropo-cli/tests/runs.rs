@@ -105,21 +105,27 @@ fn fifty_kills_leave_no_trace() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
-    let folder = place("interrupted").join("run");
-    // It would go on for minutes.
-    let arguments = ["solve", "mars-rover-diverse", "--player", "ogd", "--rounds", "10000000", "--run"];
-    let process =
-        appropo(&arguments).arg(&folder).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    while !folder.join("run.json").is_file() {
-        std::thread::yield_now();
+    let place = place("interrupted");
+    for json in [false, true] {
+        let folder = place.join(format!("run-{json}"));
+        // It would go on for minutes.
+        let mut command =
+            appropo(&["solve", "mars-rover-diverse", "--player", "ogd", "--rounds", "10000000"]);
+        command.args(json.then_some("--json")).arg("--run").arg(&folder);
+        let process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while !folder.join("run.json").is_file() {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        let status = Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap();
+        assert!(status.success());
+        let output = process.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output));
+        assert!(text(&output).contains("appropo resume"), "{}", text(&output));
+        // What is not JSON does not go where a program expects JSON.
+        assert_eq!(output.stdout.is_empty(), json, "{}", text(&output));
+        assert!(folder.join("checkpoint").is_file());
     }
-    std::thread::sleep(Duration::from_millis(300));
-    let status = Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap();
-    assert!(status.success());
-    let output = process.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output));
-    assert!(text(&output).contains("appropo resume"), "{}", text(&output));
-    assert!(folder.join("checkpoint").is_file());
 }
 
 #[test]

@@ -67,8 +67,13 @@ impl Watch for Shown<'_> {
     }
 }
 
-fn stopped(path: &str) -> Output {
-    Output { text: format!("stopped; go on with \"appropo resume {path}\"\n"), status: 130 }
+/// There is no result to print: what programs read stays empty.
+fn stopped(path: &str, json: bool) -> Output {
+    let text = format!("stopped; go on with \"appropo resume {path}\"\n");
+    if json {
+        eprint!("{text}");
+    }
+    Output { text: if json { String::new() } else { text }, status: 130 }
 }
 
 /// Goes on with a run from its last checkpoint.
@@ -102,7 +107,7 @@ fn go_on(
     let path = recorder.directory.path().to_owned();
     let shown = path.display().to_string();
     let failure = match run::to_its_end(problem, settings, recorder, state, &Surroundings::default())? {
-        End::Stopped => return Ok(stopped(&shown)),
+        End::Stopped => return Ok(stopped(&shown, json)),
         End::Done { failure } => failure,
     };
     let mut output = ended::report(&Directory::read(&path)?, problem)?.output(problem, json)?;
