@@ -5,6 +5,7 @@ use std::time::Duration;
 use appropo::certificate::Certificate;
 use appropo::confidence::Evaluation;
 use appropo::policy::{AnyPolicy, Mixed};
+use appropo::set::ConvexSet;
 use appropo_run::{Directory, LogDigest, policies};
 use serde::{Deserialize, Serialize};
 
@@ -67,9 +68,24 @@ pub fn write(
 }
 
 /// The result of a run that has ended, and its certificate.
-pub fn read(directory: &Directory) -> Result<(Ended, Certificate), Failure> {
+pub fn read(directory: &Directory, problem: &Problem) -> Result<(Ended, Certificate), Failure> {
     must_have_ended(directory)?;
-    Ok((directory.read_json(RESULT)?, directory.read_json(CERTIFICATE)?))
+    let (ended, certificate): (Ended, Certificate) =
+        (directory.read_json(RESULT)?, directory.read_json(CERTIFICATE)?);
+    let (all, selected) = (problem.world.measures().dim(), problem.target.set().dim());
+    let mut lengths =
+        vec![(CERTIFICATE, "z_bar", certificate.z_bar.len(), selected), (RESULT, "z", ended.z.len(), all)];
+    if let Some(evaluation) = &ended.evaluation {
+        lengths.push((RESULT, "evaluation.mean", evaluation.mean.len(), selected));
+        lengths.push((RESULT, "evaluation.radii", evaluation.radii.len(), selected));
+    }
+    match lengths.into_iter().find(|(.., found, expected)| found != expected) {
+        None => Ok((ended, certificate)),
+        Some((file, member, found, expected)) => Err(Failure::Other(format!(
+            "{}: {member} has {found} entries, but in the run's problem it has {expected}",
+            directory.file(file).display()
+        ))),
+    }
 }
 
 pub fn must_have_ended(directory: &Directory) -> Result<(), Failure> {
@@ -82,7 +98,7 @@ pub fn must_have_ended(directory: &Directory) -> Result<(), Failure> {
 
 /// The report of a run that has ended, as it was printed then.
 pub fn report(directory: &Directory, problem: &Problem) -> Result<Report, Failure> {
-    let (ended, certificate) = read(directory)?;
+    let (ended, certificate) = read(directory, problem)?;
     let found = Found {
         certificate,
         z: ended.z,
@@ -92,9 +108,6 @@ pub fn report(directory: &Directory, problem: &Problem) -> Result<Report, Failur
         evaluation_samples: ended.evaluation_samples,
         evaluation: ended.evaluation,
     };
-    if found.z.len() != problem.world.measures().dim() {
-        return Err(Failure::Other(format!("{RESULT}: it is of another world")));
-    }
     let times = times(directory);
     let seconds = times.oracle + times.player + times.evaluation + times.writing;
     let elapsed = Duration::try_from_secs_f64(seconds).unwrap_or_default();

@@ -46,6 +46,14 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
+/// A copy of a run beside it, without the files that tell the time.
+fn copy(folder: &Path, name: &str) -> PathBuf {
+    let to = folder.with_file_name(name);
+    fs::create_dir_all(&to).unwrap();
+    files(folder).into_iter().for_each(|(name, bytes)| fs::write(to.join(name), bytes).unwrap());
+    to
+}
+
 /// Kills runs at random moments until there were 50 kills; every run ends with the files of an undisturbed one.
 #[test]
 fn fifty_kills_leave_no_trace() {
@@ -197,21 +205,13 @@ fn claims_hold_when_computed_again_and_altered_ones_do_not() {
         assert!(status == Some(0) && said.contains(verdict), "{name}: {said}");
     }
     let altered = |what: &str, of: &str, file: &str, change: &dyn Fn(&str) -> String, says: &str| {
-        let folder = place.join(format!("altered-{what}"));
-        fs::create_dir_all(&folder).unwrap();
-        for (name, bytes) in files(&place.join(of)) {
-            fs::write(folder.join(name), bytes).unwrap();
-        }
+        let folder = copy(&place.join(of), &format!("altered-{what}"));
         alter(&folder, file, change);
         let (status, said) = verify(&folder);
         assert!(status == Some(5) && said.contains(says), "{what}: {said}");
     };
     // A claim that is the same in all files, but not true.
-    let lie = place.join("lie");
-    fs::create_dir_all(&lie).unwrap();
-    files(&place.join("infeasible"))
-        .into_iter()
-        .for_each(|(name, bytes)| fs::write(lie.join(name), bytes).unwrap());
+    let lie = copy(&place.join("infeasible"), "lie");
     for file in ["certificate.json", "result.json"] {
         alter(&lie, file, |text| with_number(text, "lower_bound", "0.0047"));
     }
@@ -263,6 +263,33 @@ fn claims_hold_when_computed_again_and_altered_ones_do_not() {
     fs::write(folder.join("problem.toml"), problem.replace("0.2", "0.3")).unwrap();
     let (status, said) = verify(&folder);
     assert!(status == Some(5) && said.contains("checksum"), "{said}");
+}
+
+/// Lists of another length than the problem's are refused by whatever reads them.
+#[test]
+fn lists_of_the_wrong_length_are_refused() {
+    let whole = place("lengths").join("run");
+    solve(&whole, &["cart-pole", "--samples", "3000"]);
+    for (file, member) in [
+        ("certificate.json", "z_bar"),
+        ("result.json", "z"),
+        ("result.json", "mean"),
+        ("result.json", "radii"),
+    ] {
+        let folder = copy(&whole, &format!("short-{member}"));
+        // The first number is dropped with its comma.
+        alter(&folder, file, |text| {
+            let start = text.find(&format!("\"{member}\": [")).unwrap() + member.len() + 5;
+            let end = start + text[start..].find([',', ']']).unwrap();
+            format!("{}{}", &text[..start], text[end..].trim_start_matches(','))
+        });
+        for command in ["report", "verify"] {
+            let output = appropo(&[command]).arg(&folder).output().unwrap();
+            let status = if command == "verify" { 5 } else { 1 };
+            assert_eq!(output.status.code(), Some(status), "{member}: {}", text(&output));
+            assert!(text(&output).contains("entries, but in the run's problem"), "{}", text(&output));
+        }
+    }
 }
 
 /// A file system of 160 kB is soon full. What was there stays whole, and more room is all that is needed.

@@ -63,7 +63,7 @@ fn is_free(path: &Path) -> Result<(), Failure> {
 pub fn page(directory: &Directory, surroundings: &Surroundings) -> Result<Page, Failure> {
     let problem = Problem::load_run(directory, surroundings)?;
     let about: About = directory.read_json(record::RUN)?;
-    let (ended, certificate) = ended::read(directory)?;
+    let (ended, certificate) = ended::read(directory, &problem)?;
     let log = Log::read(directory, &ended.log)?;
     let mixture = load_mixture(directory, &problem)?;
     let report = ended::report(directory, &problem)?;
