@@ -37,9 +37,7 @@ pub fn judge(
         evaluation: None,
     };
     let tables = tables(&solved.mixture);
-    let plans =
-        settings.method == Method::Occupancy || settings.oracle_for(&problem.world) == OracleKind::Exact;
-    if let (true, Some(tables)) = (plans, &tables) {
+    if let (true, Some(tables)) = (plans(problem, settings), &tables) {
         let model = known(problem)?;
         let selected = model.select(problem.target.selection());
         let oracle = Exact::new(selected, problem.discounting, settings.planner)?;
@@ -67,6 +65,11 @@ pub fn judge(
     }
     found.evaluation = Some(evaluation);
     Ok(found)
+}
+
+/// Whether policies come from planning in the model, so that no episode is played.
+pub fn plans(problem: &Problem, settings: &Settings) -> bool {
+    settings.method == Method::Occupancy || settings.oracle_for(&problem.world) == OracleKind::Exact
 }
 
 /// What a search that was broken off thought of its mixture: nothing is claimed of it.
@@ -132,6 +135,12 @@ pub fn claim(evaluation: &Evaluation, tolerance: f64) -> Certificate {
     }
 }
 
+/// The episodes of the first look at a mixture, and the most that there are.
+pub fn looks(problem: &Problem) -> (usize, usize) {
+    let most = (EVALUATION / limit(problem.discounting.horizon())).clamp(100, 16_000);
+    (most.min(1000), most)
+}
+
 /// Fresh episodes of a mixture: so many, or until they decide.
 pub fn fresh(
     problem: &Problem,
@@ -141,8 +150,7 @@ pub fn fresh(
 ) -> Result<Evaluation, Failure> {
     let limit = limit(problem.discounting.horizon());
     let mut judge = MonteCarlo::new(Episode::new(world(problem), problem.discounting.gamma(), limit), rng);
-    let most = episodes.unwrap_or((EVALUATION / limit).clamp(100, 16_000));
-    let first = episodes.unwrap_or(most.min(1000));
+    let (first, most) = episodes.map_or(looks(problem), |episodes| (episodes, episodes));
     let options = confidence::Options { first, most, ..confidence::Options::default() };
     Ok(confidence::evaluate(mixture, &mut judge, problem.target.set(), &options)?)
 }

@@ -279,7 +279,8 @@ fn align(rows: &[[String; 6]]) -> String {
     text
 }
 
-fn count(n: usize, one: &str, many: &str) -> String {
+/// "1 policy", "3 policies".
+pub fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 

@@ -256,6 +256,37 @@ fn claims_hold_when_computed_again_and_altered_ones_do_not() {
         manifest.join("\n") + "\n"
     };
     altered("swapped", "exact", "manifest.json", &swap, "entry");
+    // What is said besides the claim.
+    let member = |old: &'static str, new: &'static str| move |text: &str| text.replacen(old, new, 1);
+    let null = "\"confidence\": null";
+    altered("extra", "exact", "result.json", &member("{", "{\n  \"objective\": 1,"), "does not belong there");
+    altered(
+        "addition",
+        "exact",
+        "certificate.json",
+        &member("{", "{\n  \"proof\": 1,"),
+        "does not belong there",
+    );
+    altered("planned", "exact", "result.json", &number("evaluation_samples", "7"), "evaluation samples");
+    for file in ["certificate.json", "result.json"] {
+        alter(&place.join("occupancy"), file, |text| text.replacen(null, "\"confidence\": 0.99", 1));
+    }
+    let (status, said) = verify(&place.join("occupancy"));
+    assert!(status == Some(5) && said.contains("the claim is exact"), "{said}");
+    for of in ["cart-pole", "q-learning"] {
+        let altered = |what: &str, number: &'static str, says| {
+            let change = |text: &str| {
+                let (before, evaluation) = text.split_once("\"evaluation\": {").unwrap();
+                format!("{before}\"evaluation\": {{{}", with_number(evaluation, what, number))
+            };
+            altered(&format!("{of}-{what}"), of, "result.json", &change, says);
+        };
+        altered("radii", "1e-9", "of the radii is claimed");
+        altered("episodes", "1000000000", "no evaluation ends after");
+        altered("samples", "1", "");
+        altered("distance", "5.5", "");
+        altered("mean", "1e6", "");
+    }
     altered("mean", "cart-pole", "certificate.json", &number("z_bar", "99"), "allow to claim");
     // Without a right checksum nothing else is looked at.
     let folder = place.join("exact");

@@ -172,7 +172,7 @@ pub fn evaluate<P: Policy>(
 ///
 /// With λ = mean − Γ(mean), the set lies where λ·z ≤ λ·Γ(mean), and the box reaches down to λ·mean − Σ |λᵢ|rᵢ: they are
 /// apart where Σ |λᵢ|rᵢ < ‖λ‖², as they are where ‖r‖ < ‖λ‖.
-fn find(set: &SharedSet, mean: &[f64], radii: &[f64]) -> Result<(Finding, f64)> {
+pub fn find(set: &SharedSet, mean: &[f64], radii: &[f64]) -> Result<(Finding, f64)> {
     let mut nearest = vec![0.0; mean.len()];
     set.project(mean, &mut nearest);
     if let Some(entry) = nearest.iter().position(|v| !v.is_finite()) {

@@ -27,15 +27,8 @@ pub fn run(problem: &str, explain: bool) -> Result<Output, Failure> {
         .map(|(name, range)| if range.len() == 1 { name.into() } else { format!("{name}[{}]", range.len()) })
         .collect();
     let _ = writeln!(text, "measures    {}", measures.join(", "));
-    for (constraint, shown) in problem.target.constraints().iter().zip(&problem.shown) {
-        let per_step = if constraint.share { " per step" } else { "" };
-        let _ = writeln!(
-            text,
-            "constraint  {}: {}{per_step} {}",
-            constraint.name,
-            constraint.measures.join(", "),
-            shown.requirement
-        );
+    for constraint in problem.constraints() {
+        let _ = writeln!(text, "constraint  {constraint}");
     }
     Ok(Output { text, status: 0 })
 }

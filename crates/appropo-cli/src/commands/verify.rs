@@ -1,22 +1,24 @@
+mod episodes;
+
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use appropo::certificate::{Certificate, Verdict};
-use appropo::confidence::Finding;
 use appropo::env::Space;
 use appropo::error::Error;
 use appropo::nn::Inputs;
 use appropo::oracle::Exact;
 use appropo::policy::{Actions, AnyPolicy, Mixed, OutsidePolicy};
-use appropo::random;
-use appropo::set::ConvexSet;
 use appropo_run::{Directory, Log, policies};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::ended::{self, Ended};
-use crate::judge::{all_measures, claim, fresh, measure, tables};
+use crate::judge::{measure, tables};
 use crate::problem::{Problem, Surroundings};
-use crate::record::{About, RESULT, RUN};
+use crate::record::{About, CERTIFICATE, RESULT, RUN};
+use crate::report::count;
 use crate::search::known;
 use crate::{Failure, Output};
 
@@ -24,6 +26,9 @@ use crate::{Failure, Output};
 const REFUTED: u8 = 5;
 /// Differences up to this, relative to the size of the numbers, are rounding.
 const ROUNDING: f64 = 1e-7;
+
+const SEALED: &str = "run.json, problem.toml, rounds.jsonl, policies.safetensors, manifest.json, certificate.json and result.json";
+const UNSEALED: &str = "times.json, report.html and tensorboard";
 
 /// Computes the claim of a run again from its files alone.
 pub fn run(folder: &str, seed: Option<u64>, surroundings: &Surroundings) -> Result<Output, Failure> {
@@ -55,9 +60,18 @@ fn check(
     let (ended, certificate) = ended::read(directory, &problem)?;
     let rounds = Log::read(directory, &ended.log)?;
     let mixture = load_alive(directory, &problem)?;
-    let _ =
-        writeln!(text, "ok      every file is as it was written, by its checksum; {} rounds", rounds.len());
-    let _ = writeln!(text, "ok      the mixture: {} policies that fit the world", mixture.parts().len());
+    for constraint in problem.constraints() {
+        let _ = writeln!(text, "claim   {constraint}");
+    }
+    let _ = writeln!(text, "claim   distances up to {} count as 0", problem.settings.tolerance);
+    let _ = writeln!(
+        text,
+        "ok      by their checksums {SEALED} are as they were written; {}",
+        count(rounds.len(), "round", "rounds")
+    );
+    let _ = writeln!(text, "-       {UNSEALED} prove nothing and were not looked at");
+    let policies = count(mixture.parts().len(), "policy that fits", "policies that fit");
+    let _ = writeln!(text, "ok      the mixture: {policies} the world");
     if !rounds.iter().zip(1..).all(|(line, number)| line.round == number)
         || !rounds.is_sorted_by_key(|line| line.samples)
     {
@@ -80,6 +94,11 @@ fn check(
                 )));
             }
             agree("the lower bound", &[certificate.lower_bound], &[again.lower_bound])?;
+            if let Some(level) = certificate.confidence {
+                return Err(refuted(format!(
+                    "the claim is exact, but a level of confidence of {level} is stated"
+                )));
+            }
             let _ = writeln!(
                 text,
                 "ok      the measurements of the mixture, computed in the model; their distance from the set is {:?}",
@@ -93,8 +112,9 @@ fn check(
                     separation.witness.values.len()
                 );
             }
+            episodes::beside_the_model(&problem, &mixture, &ended, &certificate.z_bar, seed, text)?;
         }
-        _ => by_playing(&problem, &mixture, &ended, &certificate, seed, text)?,
+        _ => episodes::by_playing(&problem, &mixture, &ended, &certificate, seed, text)?,
     }
     Ok(match certificate.verdict {
         Verdict::Feasible => "feasible".into(),
@@ -122,74 +142,31 @@ fn consistent(
         return Err(refuted("the result counts other rounds, samples or policies than there are"));
     }
     // Everything that the result says for people follows from the rest.
-    let expected =
-        serde_json::to_value(ended::report(directory, problem)?).map_err(|e| refuted(e.to_string()))?;
-    let stated: serde_json::Value = directory.read_json(RESULT)?;
-    for (key, value) in expected.as_object().into_iter().flatten().filter(|(key, _)| *key != "seconds") {
-        if stated.get(key) != Some(value) {
-            return Err(refuted(format!("result.json: {key} is not what the certificate and z make it")));
-        }
-    }
-    Ok(())
+    let mut expected = members(&ended::report(directory, problem)?)?;
+    expected.remove("seconds");
+    expected.extend(members(ended)?);
+    says_only(directory, RESULT, &expected)?;
+    says_only(directory, CERTIFICATE, &members(certificate)?)
 }
 
-/// The claim of a learnt policy, by episodes that its run never saw.
-fn by_playing(
-    problem: &Problem,
-    mixture: &Mixed<AnyPolicy>,
-    ended: &Ended,
-    certificate: &Certificate,
-    seed: Option<u64>,
-    text: &mut String,
-) -> Result<(), Failure> {
-    let Some(claimed) = &ended.evaluation else {
-        return Err(refuted("the result does not say which episodes it rests on"));
-    };
-    if *certificate != claim(claimed, problem.settings.tolerance) {
-        return Err(refuted("the certificate is not what the result's episodes allow to claim"));
+fn members(object: &impl Serialize) -> Result<Map<String, Value>, Failure> {
+    match serde_json::to_value(object) {
+        Ok(Value::Object(members)) => Ok(members),
+        _ => Err(refuted("a number is not finite")),
     }
-    // Another stream of draws than the run's own.
-    let seed = seed.unwrap_or(problem.settings.seed.wrapping_add(1));
-    let mut rng = random::generator(seed);
-    let found = fresh(problem, mixture, &mut rng, None)?;
-    if claimed.confidence != found.confidence {
-        return Err(refuted(format!("the level is {}, expected {}", claimed.confidence, found.confidence)));
-    }
-    agree("the distance", &[claimed.distance], &[problem.target.set().distance(&claimed.mean)])?;
-    near(&claimed.mean, &found.mean, &found.radii)?;
-    let (mean, radii) = all_measures(problem, mixture, found.episodes, &mut rng)?;
-    near(&ended.z, &mean, &radii)?;
-    let holds = match certificate.verdict {
-        Verdict::Feasible => found.finding == Finding::Inside,
-        Verdict::Infeasible => false,
-        Verdict::Undecided => true,
-    };
-    if !holds {
-        return Err(refuted(format!(
-            "{} fresh episodes do not confirm the verdict: {:?}",
-            found.episodes, found.finding
-        )));
-    }
-    let _ = writeln!(
-        text,
-        "ok      {} fresh episodes with seed {seed} agree at level {}",
-        found.episodes, found.confidence
-    );
-    Ok(())
 }
 
-/// Two means of as many episodes are at most two radii apart.
-fn near(claimed: &[f64], found: &[f64], radii: &[f64]) -> Result<(), Failure> {
-    for i in 0..found.len() {
-        // Written so that NaN is far.
-        if !((found[i] - claimed[i]).abs() <= 2.0 * radii[i]) {
-            return Err(refuted(format!(
-                "entry {i} of the measurements is claimed as {:?}, but fresh episodes give {:?} ± {:?}",
-                claimed[i], found[i], radii[i]
-            )));
-        }
+/// Whether a file has the expected members, and no other that could be taken for a part of the claim.
+fn says_only(directory: &Directory, file: &str, expected: &Map<String, Value>) -> Result<(), Failure> {
+    let mut stated: Map<String, Value> = directory.read_json(file)?;
+    stated.retain(|key, _| key != "format" && key != "sha256");
+    if let Some(key) = stated.keys().find(|key| !expected.contains_key(*key)) {
+        return Err(refuted(format!("{file}: {key:?} does not belong there")));
     }
-    Ok(())
+    match expected.iter().find(|(key, value)| stated.get(*key) != Some(value)) {
+        None => Ok(()),
+        Some((key, _)) => Err(refuted(format!("{file}: {key} is not what the certificate and z make it"))),
+    }
 }
 
 fn agree(what: &str, claimed: &[f64], found: &[f64]) -> Result<(), Failure> {

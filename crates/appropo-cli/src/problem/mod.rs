@@ -106,6 +106,15 @@ impl Problem {
         Self::read(name, Source { file: PROBLEM, text }, surroundings)
     }
 
+    /// Each constraint in words, such as "safety: failure ≤ 0.2".
+    pub fn constraints(&self) -> impl Iterator<Item = String> {
+        self.target.constraints().iter().zip(&self.shown).map(|(constraint, shown)| {
+            let per_step = if constraint.share { " per step" } else { "" };
+            let measures = constraint.measures.join(", ");
+            format!("{}: {measures}{per_step} {}", constraint.name, shown.requirement)
+        })
+    }
+
     fn read(name: &str, source: Source, surroundings: &Surroundings) -> Result<Self> {
         let document = source.parse()?;
         let root = Table::read(source, document.get_ref(), 0..0, ROOT.iter().collect())?;
