@@ -392,6 +392,12 @@ fn a_run_can_be_played_evaluated_exported_and_shown() {
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again).contains("policy.json is there already") || text(&again).contains(".onnx is there"));
     let page = place.join("both.html");
+    // A folder where its last file is to be written first: what was written before it goes again.
+    fs::create_dir(place.join(".appropo-new-other.json")).unwrap();
+    let other = appropo(&["export", folder, "--onnx", place.join("other.onnx").to_str().unwrap()]).output();
+    assert_eq!(other.unwrap().status.code(), Some(1));
+    let names = fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(!names.into_iter().any(|name| name.starts_with("other")));
     let report = ["report", folder, folder, "--out", page.to_str().unwrap()];
     said(&report);
     said(&report);

@@ -1,11 +1,12 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use appropo::policy::AnyPolicy;
-use appropo_run::{Directory, onnx};
+use appropo_run::{Directory, onnx, write_whole};
 use serde_json::json;
 
 use super::verify::load_mixture;
 use crate::problem::{Problem, Surroundings};
+use crate::report::count;
 use crate::{Failure, Output};
 
 /// Writes the networks of a run as ONNX files, and the mixture's weights as JSON beside them.
@@ -21,7 +22,7 @@ pub fn run(folder: &str, file: &str, surroundings: &Surroundings) -> Result<Outp
         )));
     }
     let stem = file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
-    let count = mixture.parts().len();
+    let networks = mixture.parts().len();
     let mut files = Vec::new();
     let mut policies = Vec::new();
     for (i, (weight, policy)) in mixture.parts().iter().enumerate() {
@@ -30,7 +31,7 @@ pub fn run(folder: &str, file: &str, surroundings: &Surroundings) -> Result<Outp
                 "{folder}: policy {i} is no network of ours, so there is no ONNX of it; its numbers are in policies.safetensors"
             )));
         };
-        let name = if count == 1 { format!("{stem}.onnx") } else { format!("{stem}-{i}.onnx") };
+        let name = if networks == 1 { format!("{stem}.onnx") } else { format!("{stem}-{i}.onnx") };
         files.push((file.with_file_name(&name), onnx(policy)));
         policies.push(json!({ "file": name, "weight": weight }));
     }
@@ -45,12 +46,13 @@ pub fn run(folder: &str, file: &str, surroundings: &Surroundings) -> Result<Outp
         let taken = taken.display();
         return Err(Failure::Input(format!("{taken} is there already; remove it, or choose another name")));
     }
-    files.iter().try_for_each(|(path, bytes)| write(path, bytes))?;
-    let text = format!("{count} ONNX files and {}\n", weights.display());
+    for (i, (path, bytes)) in files.iter().enumerate() {
+        if let Err(error) = write_whole(path, bytes) {
+            // Some networks without the others are of no use.
+            files[..i].iter().for_each(|(path, _)| drop(std::fs::remove_file(path)));
+            return Err(error.into());
+        }
+    }
+    let text = format!("{} and {}\n", count(networks, "ONNX file", "ONNX files"), weights.display());
     Ok(Output { text, status: 0 })
-}
-
-fn write(path: &PathBuf, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, bytes)
-        .map_err(|error| Failure::Other(format!("{} can't be written: {error}", path.display())))
 }
