@@ -427,6 +427,15 @@ fn a_finished_run_is_not_run_again() {
 }
 
 #[test]
+fn the_name_of_a_run_does_not_reach_the_terminal_raw() {
+    let folder = place("control").join("run");
+    solve(&folder, &["mars-rover"]);
+    alter(&folder, "run.json", |text| text.replace("mars-rover", "\\u001b[2J"));
+    let said = text(&appropo(&["evaluate"]).arg(&folder).output().unwrap());
+    assert!(said.contains("\\u{1b}[2J: ") && !said.contains('\u{1b}'), "{said:?}");
+}
+
+#[test]
 fn places_that_can_not_hold_a_run_are_refused() {
     let place = place("places");
     let file = place.join("file");

@@ -74,6 +74,8 @@ pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) ->
     move |source| Error::Io { path: path.to_owned(), action, source }
 }
 
+/// The problem may quote the file: characters that would change how a terminal shows the rest are escaped.
 pub(crate) fn damaged(path: &Path, problem: impl Into<String>) -> Error {
-    Error::Damaged { path: path.to_owned(), problem: problem.into() }
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    Error::Damaged { path: path.to_owned(), problem: problem.into().chars().map(escaped).collect() }
 }

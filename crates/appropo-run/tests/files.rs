@@ -183,6 +183,16 @@ fn weights_that_are_no_distribution_are_refused() {
     }
 }
 
+#[test]
+fn what_a_file_says_does_not_reach_the_terminal_raw() {
+    let directory = run("control");
+    let policies = json!([{ "weight": 1.0, "kind": "\u{1b}[2J" }]);
+    let manifest = json!({ "tensors": TENSORS, "tensors_sha256": "", "policies": policies });
+    directory.write_json(MANIFEST, &manifest).unwrap();
+    let error = policies::load(&directory).unwrap_err().to_string();
+    assert!(error.contains("\\u{1b}[2J") && !error.contains('\u{1b}'), "{error:?}");
+}
+
 /// Numbers behind a header that says what they are.
 fn tensors(header: &Value, numbers: &[u8]) -> Vec<u8> {
     let header = header.to_string();

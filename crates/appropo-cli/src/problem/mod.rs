@@ -98,7 +98,7 @@ impl Problem {
         let about: About = directory.read_json(RUN)?;
         let text = directory.read_text(PROBLEM)?;
         let file = directory.file(PROBLEM).display().to_string();
-        Ok(Self::read(&about.problem, Source { file: &file, text: &text }, surroundings)?)
+        Ok(Self::read(&source::shown(&about.problem), Source { file: &file, text: &text }, surroundings)?)
     }
 
     /// Reads the text of a problem file.

@@ -34,7 +34,7 @@ impl fmt::Display for Mistake {
 }
 
 /// A text without characters that would change how a terminal shows the rest.
-fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
         .collect()
