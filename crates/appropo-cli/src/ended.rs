@@ -93,7 +93,11 @@ pub fn must_have_ended(directory: &Directory) -> Result<(), Failure> {
         return Ok(());
     }
     let path = directory.path().display();
-    Err(Failure::Input(format!("{path}: the run has not ended; go on with \"appropo resume {path}\"")))
+    Err(Failure::Input(if directory.is_in_use() {
+        format!("{path}: the run has not ended: another process is at it; wait until it is done")
+    } else {
+        format!("{path}: the run has not ended; go on with \"appropo resume {path}\"")
+    }))
 }
 
 /// The report of a run that has ended, as it was printed then.

@@ -133,6 +133,13 @@ fn an_interrupted_run_says_how_to_go_on() {
         // What is not JSON does not go where a program expects JSON.
         assert_eq!(output.stdout.is_empty(), json, "{}", text(&output));
         assert!(folder.join("checkpoint").is_file());
+        // There is no claim yet.
+        let (status, said) = verify(&folder);
+        assert!(status == Some(2) && said.contains("appropo resume"), "{said}");
+        let lock = fs::File::open(folder.join("lock")).unwrap();
+        lock.lock().unwrap();
+        let (status, said) = verify(&folder);
+        assert!(status == Some(2) && said.contains("another process"), "{said}");
     }
 }
 
@@ -287,7 +294,7 @@ fn claims_hold_when_computed_again_and_altered_ones_do_not() {
         altered("distance", "5.5", "");
         altered("mean", "1e6", "");
     }
-    altered("mean", "cart-pole", "certificate.json", &number("z_bar", "99"), "allow to claim");
+    altered("mean", "cart-pole", "certificate.json", &number("z_bar", "99.5"), "allow to claim");
     // Without a right checksum nothing else is looked at.
     let folder = place.join("exact");
     let problem = fs::read_to_string(folder.join("problem.toml")).unwrap();
@@ -358,6 +365,45 @@ fn a_full_disk_loses_nothing() {
         "{}",
         fs::read_to_string(place.join("second")).unwrap()
     );
+}
+
+/// Without the rights of root, and in a folder that can't be written to.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_without_the_right_to_write_is_refused_at_once() {
+    let folder = place("rights").join("run");
+    solve(&folder, &["mars-rover"]);
+    fs::remove_file(folder.join("result.json")).unwrap();
+    let script = r#"chmod a-w "$1"; "$2" resume "$1"; status=$?; chmod u+w "$1"; exit $status"#;
+    let output = Command::new("unshare")
+        .args(["--user", "sh", "-c", script, "sh"])
+        .args([folder.as_os_str(), env!("CARGO_BIN_EXE_appropo").as_ref()])
+        .output()
+        .unwrap();
+    let said = text(&output);
+    assert!(output.status.code() == Some(1) && said.contains("must let you write to it"), "{said}");
+    assert!(!said.contains("round"), "{said}");
+}
+
+/// Full before anything is written: there is nothing to resume.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_full_from_the_start_holds_no_run() {
+    let disk = place("full_at_once");
+    let script = r#"
+        set -e
+        mount -t tmpfs -o size=16k tmpfs "$1"
+        set +e
+        head -c 12288 /dev/zero >"$1/other"
+        "$2" solve mars-rover --run "$1/run"
+    "#;
+    let output = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", script, "sh"])
+        .args([disk.as_os_str(), env!("CARGO_BIN_EXE_appropo").as_ref()])
+        .output()
+        .unwrap();
+    let said = text(&output);
+    assert!(said.contains("No space left") && said.contains("give the same command again"), "{said}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::{FORMAT, sealed};
 const LOCK: &str = "lock";
 /// How the names of files begin that are not whole yet.
 const TEMPORARY: &str = ".appropo-new-";
-const MARK: &str = "run.json";
+pub(crate) const MARK: &str = "run.json";
 /// Larger files are not a run's.
 const LARGEST: u64 = 1 << 32;
 
@@ -37,7 +37,12 @@ impl Directory {
     /// The folder of a run, to write to.
     pub fn open(path: &Path) -> Result<Self> {
         Self::read(path)?;
-        Self::locked(path)
+        let directory = Self::locked(path)?;
+        // Better now than at the end of a long search.
+        let probe = format!("{TEMPORARY}probe");
+        File::create(directory.file(&probe)).map_err(io(path, "written"))?;
+        directory.remove(&probe)?;
+        Ok(directory)
     }
 
     /// Takes the folder for this process, and takes away what one that was killed was about to write.
@@ -58,6 +63,12 @@ impl Directory {
             true => Ok(Self { path: path.to_owned(), _lock: None }),
             false => Err(Error::NoRun { path: path.to_owned() }),
         }
+    }
+
+    /// Whether another process writes there.
+    pub fn is_in_use(&self) -> bool {
+        let lock = File::open(self.file(LOCK));
+        lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// Where it is.

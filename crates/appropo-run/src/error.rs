@@ -1,11 +1,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::directory::MARK;
+
 /// What can go wrong with a run's files.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system refused.
-    #[error("{} can't be {action}: {source}{}", path.display(), hint(source))]
+    #[error("{} can't be {action}: {source}{}", path.display(), hint(source, action, *is_run))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -13,6 +15,8 @@ pub enum Error {
         action: &'static str,
         /// What the system says.
         source: io::Error,
+        /// Whether it belongs to a run that can be gone on with.
+        is_run: bool,
     },
     /// A file is not what was written.
     #[error("{}: {problem}; restore it from a copy, or start the run again in another folder", path.display())]
@@ -55,10 +59,17 @@ pub enum Error {
 /// A result with such an error.
 pub type Result<T> = std::result::Result<T, Error>;
 
-fn hint(error: &io::Error) -> &'static str {
+fn hint(error: &io::Error, action: &str, is_run: bool) -> &'static str {
     match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if is_run => {
             "; make room and go on with \"appropo resume\": what was there before is whole"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; make room and give the same command again"
+        }
+        io::ErrorKind::PermissionDenied if action == "read" => "; ask its owner to let you read it",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem if is_run => {
+            "; the folder of a run must let you write to it: change that, or copy it elsewhere"
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "; choose a folder that you may write to"
@@ -71,7 +82,11 @@ fn hint(error: &io::Error) -> &'static str {
 }
 
 pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
-    move |source| Error::Io { path: path.to_owned(), action, source }
+    move |source| {
+        let folder = if path.is_dir() { Some(path) } else { path.parent() };
+        let is_run = folder.is_some_and(|folder| folder.join(MARK).is_file());
+        Error::Io { path: path.to_owned(), action, source, is_run }
+    }
 }
 
 /// The problem may quote the file: characters that would change how a terminal shows the rest are escaped.

@@ -33,6 +33,8 @@ const UNSEALED: &str = "times.json, report.html and tensorboard";
 /// Computes the claim of a run again from its files alone.
 pub fn run(folder: &str, seed: Option<u64>, surroundings: &Surroundings) -> Result<Output, Failure> {
     let directory = Directory::read(Path::new(folder))?;
+    // Where nothing is claimed yet, nothing is refuted.
+    ended::must_have_ended(&directory)?;
     let mut text = String::new();
     match check(&directory, seed, surroundings, &mut text) {
         Ok(verdict) => {
