@@ -101,7 +101,7 @@ pub fn must_have_ended(directory: &Directory) -> Result<(), Failure> {
 }
 
 /// The report of a run that has ended, as it was printed then.
-pub fn report(directory: &Directory, problem: &Problem) -> Result<Report, Failure> {
+pub fn report(directory: &Directory, problem: &Problem, settings: &Settings) -> Result<Report, Failure> {
     let (ended, certificate) = read(directory, problem)?;
     let found = Found {
         certificate,
@@ -115,5 +115,5 @@ pub fn report(directory: &Directory, problem: &Problem) -> Result<Report, Failur
     let times = times(directory);
     let seconds = times.oracle + times.player + times.evaluation + times.writing;
     let elapsed = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-    Ok(Report::new(problem, &problem.settings, found, Some(elapsed)))
+    Ok(Report::new(problem, settings, found, Some(elapsed)))
 }

@@ -14,6 +14,9 @@ use crate::problem::{Method, Problem, Settings};
 use crate::search::known;
 use crate::{Failure, Output, picture};
 
+/// Distances up to this need no tolerance to count as 0.
+const ROUNDING: f64 = 1e-9;
+
 /// One JSON object, in the order other programs rely on.
 #[derive(Serialize)]
 pub struct Report {
@@ -36,6 +39,9 @@ pub struct Report {
     /// The full measurement vector.
     #[serde(skip)]
     z: Vec<f64>,
+    /// Distances up to this count as 0.
+    #[serde(skip)]
+    tolerance: f64,
     /// Whether the optimum may be better than the value found.
     #[serde(skip)]
     pub is_open: bool,
@@ -145,6 +151,7 @@ impl Report {
             is_open: false,
             evidence: evaluation.map_or(String::new(), |evaluation| evidence(&evaluation)),
             z,
+            tolerance: certificate.tolerance,
             effort: match settings.method {
                 Method::Appropo => count(oracle_calls, "oracle call", "oracle calls"),
                 Method::Occupancy => "one conic programme".into(),
@@ -207,6 +214,12 @@ impl Report {
     /// The verdict in words.
     pub fn sentence(&self) -> String {
         match self.verdict {
+            Verdict::Feasible if self.distance > ROUNDING => {
+                let tolerance = self.tolerance;
+                format!(
+                    "feasible: the mixed policy satisfies every constraint within the tolerance of {tolerance}"
+                )
+            }
             Verdict::Feasible => "feasible: the mixed policy satisfies every constraint".into(),
             Verdict::Infeasible => {
                 format!(

@@ -456,6 +456,18 @@ fn a_run_can_be_played_evaluated_exported_and_shown() {
     assert!(fs::read_to_string(&page).unwrap().ends_with("\"en\">\n"));
 }
 
+/// What a run prints goes by the settings in force, not by those of the problem file.
+#[test]
+fn a_run_says_what_the_same_search_without_a_folder_says() {
+    let folder = place("tolerant").join("run");
+    let arguments = ["mars-rover-infeasible", "--tolerance", "10", "--seed", "7"];
+    let with = text(&solve(&folder, &arguments));
+    let without = text(&appropo(&["solve"]).args(arguments).output().unwrap());
+    let until_time = |text: &str| text[..text.rfind(" policy").unwrap()].to_owned();
+    assert_eq!(until_time(&with), until_time(&without));
+    assert!(with.contains("within the tolerance of 10") && !with.contains("violated"), "{with}");
+}
+
 /// The output of a finished run is printed again as it was.
 #[test]
 fn a_finished_run_is_not_run_again() {

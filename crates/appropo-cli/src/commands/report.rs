@@ -66,7 +66,7 @@ pub fn page(directory: &Directory, surroundings: &Surroundings) -> Result<Page, 
     let (ended, certificate) = ended::read(directory, &problem)?;
     let log = Log::read(directory, &ended.log)?;
     let mixture = load_mixture(directory, &problem)?;
-    let report = ended::report(directory, &problem)?;
+    let report = ended::report(directory, &problem, &problem.settings)?;
     let times = record::times(directory);
     let quantities = quantity::all(&problem);
     let measures: Vec<_> = quantities.iter().map(|quantity| quantity.measure(&problem, &ended)).collect();

@@ -85,7 +85,7 @@ pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Outpu
     if directory.has(record::RESULT) {
         load_mixture(&directory, &problem)?;
         run::complete(&directory, &Surroundings::default())?;
-        return ended::report(&directory, &problem)?.output(&problem, json);
+        return ended::report(&directory, &problem, &settings)?.output(&problem, json);
     }
     let quiet = quiet || json;
     let progress = Progress::new(&problem, settings.samples, quiet);
@@ -110,7 +110,7 @@ fn go_on(
         End::Stopped => return Ok(stopped(&shown, json)),
         End::Done { failure } => failure,
     };
-    let mut output = ended::report(&Directory::read(&path)?, problem)?.output(problem, json)?;
+    let mut output = ended::report(&Directory::read(&path)?, problem, settings)?.output(problem, json)?;
     if let Some(error) = failure {
         eprintln!("error: {error}; the result is what had been found by then");
         output.status = 1;

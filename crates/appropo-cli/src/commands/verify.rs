@@ -144,7 +144,7 @@ fn consistent(
         return Err(refuted("the result counts other rounds, samples or policies than there are"));
     }
     // Everything that the result says for people follows from the rest.
-    let mut expected = members(&ended::report(directory, problem)?)?;
+    let mut expected = members(&ended::report(directory, problem, &problem.settings)?)?;
     expected.remove("seconds");
     expected.extend(members(ended)?);
     says_only(directory, RESULT, &expected)?;
