@@ -112,7 +112,7 @@ pub struct Solve {
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub run: Option<String>,
     /// Seconds between checkpoints of a run
-    #[arg(long, default_value_t = EVERY, value_parser = seconds)]
+    #[arg(long, default_value_t = EVERY, value_parser = seconds, requires = "run")]
     pub checkpoint_every: f64,
     /// Show no progress
     #[arg(long)]

@@ -37,6 +37,10 @@ pub fn to_its_end(
     let (mut rng, written) = (random::generator(settings.seed), recorder.times.writing);
     let mut solved = match search(problem, settings, &mut rng, state.as_deref(), &mut recorder) {
         Err(_) if record::was_interrupted() => return Ok(End::Stopped),
+        Err(Failure::Library(error @ Error::State { .. })) => {
+            let path = recorder.directory.file(record::CHECKPOINT);
+            return Err(appropo_run::Error::Damaged { path, problem: error.to_string() }.into());
+        }
         solved => solved?,
     };
     match recorder.failure.take() {

@@ -331,8 +331,12 @@ fn no_constraint_to_solve() {
 
 #[test]
 fn bad_usage_has_status_2() {
-    for arguments in [&["solve"][..], &["solve", "mars-rover", "--tolerance", "-1"], &["sovle", "mars-rover"]]
-    {
+    for arguments in [
+        &["solve"][..],
+        &["solve", "mars-rover", "--tolerance", "-1"],
+        &["solve", "mars-rover", "--checkpoint-every", "5"],
+        &["sovle", "mars-rover"],
+    ] {
         assert_eq!(appropo(arguments).status.code(), Some(2), "{arguments:?}");
     }
 }

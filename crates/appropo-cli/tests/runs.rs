@@ -133,6 +133,13 @@ fn an_interrupted_run_says_how_to_go_on() {
         // What is not JSON does not go where a program expects JSON.
         assert_eq!(output.stdout.is_empty(), json, "{}", text(&output));
         assert!(folder.join("checkpoint").is_file());
+        // A whole checkpoint, but of another problem.
+        let other = copy(&folder, &format!("other-{json}"));
+        let solved = place.join(format!("solved-{json}"));
+        solve(&solved, &["mars-rover"]);
+        fs::copy(solved.join("problem.toml"), other.join("problem.toml")).unwrap();
+        let said = text(&appropo(&["resume"]).arg(&other).output().unwrap());
+        assert!(said.contains("checkpoint: the saved state can't be used"), "{said}");
         // There is no claim yet.
         let (status, said) = verify(&folder);
         assert!(status == Some(2) && said.contains("appropo resume"), "{said}");

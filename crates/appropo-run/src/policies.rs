@@ -112,10 +112,12 @@ impl Manifest {
         if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
             return Err(damaged(path, format!("it names {name:?}, which is not a file of the run's folder")));
         }
-        let total: f64 = manifest.policies.iter().map(|entry| entry.weight).sum();
-        let is_share = manifest.policies.iter().all(|entry| entry.weight > 0.0);
-        if !is_share || !((total - 1.0).abs() < 1e-9) {
-            return Err(damaged(path, format!("the weights are not positive with sum 1, but {total}")));
+        if let Some(entry) = manifest.policies.iter().find(|entry| !(entry.weight > 0.0)) {
+            return Err(damaged(path, format!("a weight is {}, expected more than 0", entry.weight)));
+        }
+        let total = manifest.policies.iter().fold(0.0, |total, entry| total + entry.weight);
+        if !((total - 1.0).abs() < 1e-9) {
+            return Err(damaged(path, format!("the weights add up to {total}, expected 1")));
         }
         Ok(manifest)
     }

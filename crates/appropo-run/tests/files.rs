@@ -169,17 +169,17 @@ fn a_link_is_refused() {
 
 #[test]
 fn weights_that_are_no_distribution_are_refused() {
-    let changes: [fn(&mut Manifest); 4] = [
-        |manifest| manifest.policies[0].weight = -0.1,
-        |manifest| manifest.policies[0].weight = 0.0,
-        |manifest| manifest.policies[0].weight = 2.0,
-        |manifest| manifest.policies.clear(),
+    let changes: [(fn(&mut Manifest), &str); 4] = [
+        (|manifest| manifest.policies[0].weight = -0.1, "a weight is -0.1, expected more than 0"),
+        (|manifest| manifest.policies[0].weight = 0.0, "a weight is 0, expected more than 0"),
+        (|manifest| manifest.policies[0].weight = 2.0, "the weights add up to 2.9"),
+        (|manifest| manifest.policies.clear(), "the weights add up to 0, expected 1"),
     ];
-    for change in changes {
+    for (change, says) in changes {
         let directory = run("weights");
         forge(&directory, change);
         let error = policies::load(&directory).unwrap_err().to_string();
-        assert!(error.contains("the weights are not positive with sum 1"), "{error}");
+        assert!(error.contains(says), "{error}");
     }
 }
 
