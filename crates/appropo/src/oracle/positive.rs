@@ -199,6 +199,8 @@ impl<L: Learner> Respond for Positive<L> {
             to.put(estimate);
             to.put(told);
         }
+        // The next answer goes by how large the returns of this one were.
+        self.trail.save(to);
         self.judge.save(to)?;
         self.learner.save(to)
     }
@@ -213,6 +215,7 @@ impl<L: Learner> Respond for Positive<L> {
                 from.get_where("an estimate", |estimate: &Estimate| estimate.mean().len() == dim)?;
             self.answers.push((policy, estimate, from.get()?));
         }
+        self.trail.load(from)?;
         self.judge.load(from)?;
         self.learner.load(from)
     }

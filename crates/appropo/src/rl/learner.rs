@@ -98,6 +98,16 @@ impl Trail {
         mean
     }
 
+    pub(crate) fn save(&self, to: &mut Saver) {
+        to.put(&self.episodes);
+        to.put_all(&self.sums);
+    }
+
+    pub(crate) fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.episodes = from.get()?;
+        from.get_finite("an episode's measurement", &mut self.sums)
+    }
+
     /// Their mean with its standard error.
     pub fn estimate(&self) -> Estimate {
         let mut estimate = Estimate::new(self.dim);
