@@ -104,7 +104,7 @@ impl Trail {
     }
 
     pub(crate) fn load(&mut self, from: &mut Loader) -> Result<()> {
-        self.episodes = from.get()?;
+        self.episodes = from.get_count("a number of episodes")?;
         from.get_finite("an episode's measurement", &mut self.sums)
     }
 
