@@ -308,8 +308,11 @@ impl Curves {
             add(&names::measure(&quantity.name), quantity.value(problem, round.z_bar))?;
             add(&names::lambda(&quantity.name), quantity.price(problem, round.lam))?;
             // What the latest policy does, under the names that others use.
-            if quantity.name == "reward" {
-                add(names::EPISODE_REWARD, quantity.value(problem, round.z_hat))?;
+            let latest = quantity.value(problem, round.z_hat);
+            match quantity.name.as_str() {
+                "reward" => add(names::EPISODE_REWARD, latest)?,
+                "steps" if problem.discounting.gamma() == 1.0 => add(names::EPISODE_LENGTH, latest)?,
+                _ => {}
             }
         }
         Ok(())
