@@ -79,3 +79,22 @@ def test_the_same_as_the_command_line():
     result = ap.solve("mars-rover-diverse")
     assert printed["measurements"]["failure"] == result.measurements["failure"]
     assert printed["measurements"]["visits"] == result.measurements["visits"].tolist()
+
+
+def test_other_threads_go_on_while_rust_computes():
+    import threading
+
+    counted, over = [0], threading.Event()
+
+    def count():
+        while not over.is_set():
+            counted[0] += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted[0]
+    ap.solve(ap.Problem.load("mars-rover-diverse"), player="ogd", rounds=20_000)
+    during = counted[0] - before
+    over.set()
+    thread.join()
+    assert during > 10_000

@@ -142,6 +142,17 @@ def test_control_c_returns_what_there_is(problem):
     assert result.verdict == "undecided"
 
 
+def test_no_folder_is_left_behind(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(Mine):
+        ap.solve(walk(failing(100, raise_mine)), samples=500)
+    result = ap.solve("mars-rover")
+    assert len(list(tmp_path.iterdir())) == 1
+    del result
+    gc.collect()
+    assert not list(tmp_path.iterdir())
+
+
 def test_nothing_is_left_behind():
     """A thousand problems, sets and results that their own functions refer to are collected."""
     alive = []

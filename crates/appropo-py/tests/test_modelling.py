@@ -75,3 +75,14 @@ def test_a_problem_written_out_is_the_same_problem(tmp_path):
     again = ap.Problem.load(file)
     assert again.resolved() == problem.resolved(seed=3)
     assert ap.solve(again).measurements["failure"] == ap.solve(problem).measurements["failure"]
+
+
+def test_settings_of_a_file_are_overridden_wherever_they_stand(tmp_path):
+    file = tmp_path / "odd.toml"
+    file.write_text(
+        'discount = 0.9 # [solve]\n[solve]\nplayer = "ogd"\nseed = 5\n'
+        '[environment]\nname = "garnet"\nseed = 7\n[[constraint]]\nmeasure = "m"\nat_most = 9\n'
+    )
+    text = ap.Problem.load(file).resolved(seed=1, player="fully-corrective")
+    assert 'name = "garnet"' in text and "seed = 7" in text
+    assert text.endswith("seed = 1\n") and "rounds = 1000  # default" in text

@@ -103,9 +103,10 @@ class Problem:
         problem._sets, problem._world = {}, None
         problem._shape, problem._played = Shape(), _unknown
         problem._discount, problem._horizon = 1.0, None
-        before, solve, after = text.partition("[solve]")
-        problem._text, problem._own = before, (solve or "[solve]\n") + after
-        problem._session({})
+        # Written out, the settings come last, one a line. Those left at their defaults stay open.
+        stated, _, settings = Session(name, text).resolved().rpartition("\n[solve]\n")
+        chosen = [line for line in settings.splitlines() if not line.endswith("# default")]
+        problem._text, problem._own = stated + "\n", "\n".join(["[solve]", *chosen]) + "\n"
         return problem
 
     def _outside(self, env: Any, measure: Mapping[str, Measured], horizon: int | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 import weakref
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ class Result:
                         columns.setdefault(key, []).append(value)
         return {name: np.asarray(values) for name, values in columns.items()}
 
-    @property
+    @cached_property
     def policy(self) -> MixedPolicy:
         """The mixed policy, to act with."""
         return MixedPolicy(self._session.policy(self.folder), self._problem._shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,10 @@ def solve(
     observe = _both(callback, shown)
     try:
         stopped = session.solve(folder, checkpoint_every, observe)
+    except BaseException:
+        if run is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     finally:
         if shown is not None:
             shown.close()
