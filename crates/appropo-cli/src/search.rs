@@ -147,7 +147,7 @@ fn network_options(oracle: OracleKind, observations: &Space) -> actor_critic::Op
 pub fn known(problem: &Problem) -> Result<&Arc<TabularMdp>, Failure> {
     problem.world.model().ok_or_else(|| {
         Failure::Input(
-            "this world has no model to plan in; only \"appropo solve\" with --oracle ppo or a2c works here"
+            "this world has no model to plan in; it can only be solved, by an oracle that learns such as ppo"
                 .into(),
         )
     })

@@ -130,6 +130,18 @@ def test_a_set_of_ones_own_is_as_good_as_ours():
     assert result.measurements["failure"] <= 0.2 + 1e-6
 
 
+def test_what_was_found_can_be_read_without_its_problem(tmp_path):
+    mine = ap.Custom(lambda x: np.minimum(x, 0.2), dim=1)
+    tabular = ap.Problem("FrozenLake-v1", [ap.measure("reward").within(mine)], discount=0.9)
+    result = ap.solve(tabular, run=tmp_path / "run")
+    kept = ap.load(tmp_path / "run")
+    assert (kept.verdict, kept.measurements) == (result.verdict, result.measurements)
+    assert len(kept.history["lam/reward"]) == result.oracle_calls
+    with pytest.raises(ap.ProblemError, match="given by another program"):
+        kept.verify()
+    assert "verified" in ap.load(tmp_path / "run", tabular).verify()
+
+
 @pytest.mark.parametrize("problem", [walk(), "cart-pole"], ids=["Python", "built-in"])
 def test_control_c_returns_what_there_is(problem):
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()

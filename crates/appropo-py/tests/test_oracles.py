@@ -68,6 +68,20 @@ def test_an_object_that_answers(tmp_path):
         ap.load(tmp_path / "run", problem).evaluate(10)
 
 
+def test_an_object_with_nothing_but_answers(tmp_path):
+    class Bare:
+        def respond(self, lam):
+            return (lambda seen: 6 if np.random.random() < 0.5 else 5), Chooser.measured(0.5)
+
+    problem = walk(constraints=[ap.measure("cost") <= 9])
+    result = ap.solve(problem, oracle=Bare(), run=tmp_path / "run")
+    assert result.verdict == "feasible"
+    assert result.policy.predict(np.zeros(1, np.float32))[0] in (5, 6)
+    assert ap.load(tmp_path / "run").verdict == "feasible"
+    with pytest.raises(ap.RunError, match="has no load_policy"):
+        ap.load(tmp_path / "run", problem, oracle=Bare()).evaluate(5)
+
+
 def test_the_same_answers_give_the_same_run():
     runs = [ap.solve(walk(constraints=EXACTLY), oracle=Chooser(), seed=2).measurements for _ in range(2)]
     assert runs[0] == runs[1]

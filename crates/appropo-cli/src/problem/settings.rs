@@ -126,7 +126,9 @@ impl Settings {
             samples: table.count("samples")?,
             seed: table.count("seed")?,
         };
-        if let (Some(oracle), Some(entry)) = (settings.oracle, table.get("oracle")) {
+        // Of a world that is not here a file can't tell whether it has a model.
+        let is_here = !matches!(world, Scene::Outside(outside) if outside.make.is_none());
+        if let (Some(oracle), Some(entry), true) = (settings.oracle, table.get("oracle"), is_here) {
             if settings.method == Method::Occupancy {
                 return Err(entry.mistake("the occupancy method asks no oracle; leave this key out"));
             }
@@ -141,7 +143,8 @@ impl Settings {
                 return Err(entry.mistake(mistake));
             }
         }
-        if let (Method::Occupancy, None, Some(entry)) = (settings.method, world.model(), table.get("method"))
+        if let (Method::Occupancy, None, Some(entry), true) =
+            (settings.method, world.model(), table.get("method"), is_here)
         {
             return Err(entry.mistake("this world has no model to state a programme of; write \"appropo\""));
         }

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from .problem import Problem
 
 
+#: The array with the number of a policy that only this process has.
+_KEPT = "number"
+
+
 class Asked:
     """An oracle as the solver asks it."""
 
@@ -31,6 +35,8 @@ class Asked:
         self._oracle = oracle
         self._problem = problem
         self._takes_offset = len(inspect.signature(oracle.respond).parameters) > 1
+        #: Policies of oracles that don't say what theirs are made of, for as long as this lives.
+        self._kept: list[Any] = []
         if hasattr(oracle, "bind"):
             oracle.bind(problem)
 
@@ -46,19 +52,23 @@ class Asked:
 
     def revive(self, tensors: dict[str, NDArray[np.float32]]) -> Any:
         """The policy that was made of these arrays."""
-        if not hasattr(self._oracle, "load_policy"):
+        if hasattr(self._oracle, "load_policy"):
+            return self._acting(self._oracle.load_policy(tensors))
+        number = int(tensors[_KEPT][0]) if _KEPT in tensors else len(self._kept)
+        if number >= len(self._kept):
             raise RunError(f"{type(self._oracle).__name__} has no load_policy(arrays), so its policies can't be loaded")
-        return self._acting(self._oracle.load_policy(tensors))
+        return self._acting(self._kept[number])
 
     def _acting(self, policy: Any) -> Acting:
-        return Acting(policy, self._oracle, self._problem._played().env)
+        return Acting(policy, self._oracle, self._problem._played().env, self._kept)
 
 
 class Acting:
     """A policy of Python's as the solver acts with it."""
 
-    def __init__(self, policy: Any, oracle: Any, env: Any) -> None:
+    def __init__(self, policy: Any, oracle: Any, env: Any, kept: list[Any]) -> None:
         self._policy = policy
+        self._kept = kept
         self._oracle = oracle
         self._seen, self._done = env.observation_space, env.action_space
         self._predict = getattr(policy, "predict", None)
@@ -69,17 +79,22 @@ class Acting:
             self._oracle.seed_policy(self._policy, seed)
         if hasattr(self._seen, "n"):
             seen: Any = int(observation[0]) + int(self._seen.start)
-        else:
+        elif hasattr(self._seen, "low"):
             seen = observation.astype(self._seen.dtype).reshape(self._seen.shape)
+        else:
+            from gymnasium import spaces
+
+            seen = spaces.unflatten(self._seen, observation)
         action = self._predict(seen)[0] if self._predict is not None else self._policy(seen)
         if hasattr(self._done, "n"):
             return int(action) - int(self._done.start)
         return np.asarray(action, dtype=np.float64).ravel()
 
     def tensors(self) -> dict[str, NDArray[np.float32]]:
-        """What it is made of; nothing where its oracle does not say."""
+        """What it is made of; where its oracle does not say, a number under which it is kept."""
         if not hasattr(self._oracle, "save_policy"):
-            return {}
+            self._kept.append(self._policy)
+            return {_KEPT: np.array([len(self._kept) - 1], dtype=np.float32)}
         arrays = self._oracle.save_policy(self._policy)
         return {name: np.asarray(array, dtype=np.float32) for name, array in arrays.items()}
 

@@ -122,9 +122,9 @@ class Problem:
         seen, done = first.observed.size, action_size(first.env.action_space)
         measures = list(zip(measure, first.entries(), strict=True))
         model = model_of(first.env, measure, measures) if lanes == 1 else None
-        if model is not None:
+        if model is not None and horizon is None:
             # The environment itself cuts episodes off; planning has to know.
-            horizon = horizon or getattr(getattr(first.env, "spec", None), "max_episode_steps", None)
+            horizon = getattr(getattr(first.env, "spec", None), "max_episode_steps", None)
         self._world = model or Outside(self._played, seen, done, measures, lanes)
         table: dict[str, Any] = {
             "name": "outside",
@@ -153,13 +153,12 @@ class Problem:
         """The problem as a file with every default written out."""
         return self._session(settings).resolved()
 
-    def _session(self, settings: Mapping[str, Any], oracle: Any = None) -> Session:
+    def _session(self, settings: Mapping[str, Any], asked: Asked | None = None) -> Session:
         text = self._text + self._own
         given = [f"{key} = {write(value)}" for key, value in settings.items() if value is not None]
         if given:
             text = self._text + _overridden(self._own, given)
         sets = {name: target._core for name, target in self._sets.items()}
-        asked = None if oracle is None else Asked(oracle, self)
         return Session(self.name, text, self._world, sets, asked)
 
     def __repr__(self) -> str:

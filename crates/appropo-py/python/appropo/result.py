@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._appropo import Policy, ProblemError, RunError, Session
+from .oracles import Asked
 from .policy import MixedPolicy, Shape
 
 if TYPE_CHECKING:
@@ -26,25 +27,27 @@ class Result:
     def __init__(
         self,
         folder: Path,
-        problem: Problem,
-        oracle: Any = None,
+        problem: Problem | None,
+        asked: Asked | None = None,
         *,
         is_temporary: bool = False,
         stopped: bool = False,
     ) -> None:
         self.folder = folder
-        #: Whether Ctrl-C ended it.
-        self.stopped = stopped
         self._problem = problem
-        self._oracle = oracle
+        self._asked = asked
         self._found = _read(folder / "result.json")
+        #: Whether Ctrl-C ended it.
+        self.stopped = stopped or self._found["failure"] == "stopped on request"
         if is_temporary:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     @property
     def _session(self) -> Session:
         # Made when it is needed: what it holds of Python's can't be collected while it lives.
-        return self._problem._session({}, self._oracle)
+        if self._problem is not None:
+            return self._problem._session({}, self._asked)
+        return Session(str(_read(self.folder / "run.json")["problem"]), _text(self.folder / "problem.toml"))
 
     @property
     def verdict(self) -> str:
@@ -70,8 +73,7 @@ class Result:
     @property
     def measurements(self) -> dict[str, Any]:
         """The long-term value of every measure."""
-        found: dict[str, Any] = self._found["measurements"]
-        return {name: np.asarray(value) if isinstance(value, list) else value for name, value in found.items()}
+        return _arrays(self._found["measurements"])
 
     @property
     def constraints(self) -> list[dict[str, Any]]:
@@ -114,8 +116,9 @@ class Result:
             for line in file:
                 for key, value in json.loads(line).items():
                     if isinstance(value, dict):
+                        block = "lam" if key == "lambda" else key
                         for name, number in value.items():
-                            columns.setdefault(f"{key}/{name}", []).append(number)
+                            columns.setdefault(f"{block}/{name}", []).append(number)
                     else:
                         columns.setdefault(key, []).append(value)
         return {name: np.asarray(values) for name, values in columns.items()}
@@ -123,7 +126,7 @@ class Result:
     @cached_property
     def policy(self) -> MixedPolicy:
         """The mixed policy, to act with."""
-        return MixedPolicy(self._session.policy(self.folder), self._problem._shape)
+        return MixedPolicy(self._session.policy(self.folder), None if self._problem is None else self._problem._shape)
 
     def evaluate(self, episodes: int = 1000, seed: int = 1) -> dict[str, Any]:
         """Plays fresh episodes: mean, standard error and confidence interval of every measure."""
@@ -205,7 +208,7 @@ class Optimum:
     @property
     def measurements(self) -> dict[str, Any]:
         """The long-term value of every measure."""
-        return dict(self._found["measurements"])
+        return _arrays(self._found["measurements"])
 
     def __repr__(self) -> str:
         return f"<Optimum: {self.value}, bound {self.bound}; {self.verdict}>"
@@ -218,16 +221,10 @@ def load(folder: str | Path, problem: Problem | None = None, oracle: Any = None)
     the ``oracle`` that found them.
     """
     place = Path(folder)
-    about = _read(place / "run.json")
-    try:
-        text = (place / "problem.toml").read_text(encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{place} holds no run: {error}") from error
-    if problem is None:
-        from .problem import Problem
-
-        problem = Problem._of(str(about["problem"]), text)
-    return Result(place, problem, oracle)
+    if oracle is not None and problem is None:
+        raise ProblemError("an oracle acts in the world of a problem; pass problem= as well")
+    asked = None if oracle is None or problem is None else Asked(oracle, problem)
+    return Result(place, problem, asked)
 
 
 def compare(*results: Result, file: str | Path) -> Path:
@@ -244,12 +241,21 @@ def temporary_folder() -> Path:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads(_text(path))
         return found
-    except OSError as error:
-        raise RunError(f"{path.parent} holds no run that has ended: {error}") from error
     except ValueError as error:
         raise RunError(f"{path} is damaged: {error}") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{path.parent} holds no run that has ended: {error}") from error
+
+
+def _arrays(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: np.asarray(value) if isinstance(value, list) else value for name, value in found.items()}
 
 
 def _write(file: str | Path, text: str) -> Path:

@@ -63,8 +63,8 @@ class ConvexSet:
     def __and__(self, other: ConvexSet) -> ConvexSet:
         return Intersection(self, other)
 
-    def __mul__(self, other: ConvexSet) -> ConvexSet:
-        return Product(self, other)
+    def __mul__(self, other: ConvexSet | float) -> ConvexSet:
+        return Product(self, other) if isinstance(other, ConvexSet) else self.__rmul__(other)
 
     def __add__(self, by: Vector) -> ConvexSet:
         """The set moved by a vector."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .oracles import Asked
 from .problem import Problem
 from .progress import Progress
 from .result import Optimum, Result, temporary_folder
@@ -41,7 +42,7 @@ def solve(
     """
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
-    asked = None if oracle is None or isinstance(oracle, str) else oracle
+    asked = None if oracle is None or isinstance(oracle, str) else Asked(oracle, problem)
     named = {
         "oracle": "outside" if asked is not None else oracle,
         "player": player,
