@@ -14,7 +14,7 @@ use appropo::set::ConvexSet;
 use crate::Failure;
 use crate::problem::{Method, OracleKind, Problem, Settings, limit};
 use crate::report::Found;
-use crate::search::{Solved, known, world};
+use crate::search::{Solved, known, whole_world, world};
 
 /// About the most steps that judging a result takes.
 const EVALUATION: usize = 4_000_000;
@@ -102,7 +102,7 @@ pub fn estimated(problem: &Problem, settings: &Settings, solved: &Solved) -> Fou
 
 fn judge_of_all(problem: &Problem, rng: &mut Generator) -> MonteCarlo {
     let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
-    MonteCarlo::new(Episode::new(problem.world.play(horizon), gamma, limit(horizon)), rng)
+    MonteCarlo::new(Episode::new(whole_world(problem), gamma, limit(horizon)), rng)
 }
 
 /// The mean of every measure over fresh episodes, with its radii.

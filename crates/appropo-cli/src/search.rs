@@ -25,8 +25,11 @@ use appropo::solver::{appropo, appropo_imagined, resume, resume_imagined};
 use appropo::state::{Loader, Saver};
 
 use crate::Failure;
-use crate::problem::{Method, Oracle, OracleKind, PlayerKind, Problem, Settings, Stop, limit};
+use crate::problem::{Method, Oracle, OracleKind, PlayerKind, Problem, Scene, Settings, Stop, limit};
 use crate::record;
+
+/// Episodes that an answer in a world of another program is measured by.
+const FRESH: usize = 25;
 
 /// Entries of a table with one row a step that still fit into memory.
 const MOST_STAGES: f64 = 2e8;
@@ -107,17 +110,17 @@ pub fn search(
         }
         _ => {
             let worlds: Vec<_> = (0..problem.world.lanes()).map(|lane| lane_of(problem, lane)).collect();
-            let options = network_options(oracle, &worlds[0].observations());
+            let options = network_options(oracle, &problem.world);
             let learner = ActorCritic::new(worlds, gamma, limit, options, own_rng)?;
             search.learn(learner, rng, watch)
         }
     }
 }
 
-/// The settings that took the fewest samples: on the rover where states can be counted, else on the cart-pole.
-fn network_options(oracle: OracleKind, observations: &Space) -> actor_critic::Options {
+/// The settings that took the fewest samples: on the rover for worlds with a model, else on the cart-pole.
+fn network_options(oracle: OracleKind, world: &Scene) -> actor_critic::Options {
     match oracle {
-        OracleKind::Ppo if observations.count().is_none() => actor_critic::Options {
+        OracleKind::Ppo if world.model().is_none() => actor_critic::Options {
             collect: Collect::Steps(256),
             entropy: 0.0,
             ..actor_critic::Options::ppo()
@@ -165,7 +168,14 @@ fn lane_of(problem: &Problem, lane: usize) -> Box<dyn Environment> {
 }
 
 fn stoppable(problem: &Problem, world: Box<dyn Environment>) -> Box<dyn Environment> {
-    Box::new(Stoppable { world, stop: problem.surroundings.stop.clone(), steps: 0 })
+    let is_cut = problem.discounting.horizon().is_some() || !matches!(problem.world, Scene::Outside(_));
+    let longest = if is_cut { usize::MAX } else { limit(None) };
+    Box::new(Stoppable { world, stop: problem.surroundings.stop.clone(), steps: 0, episode: 0, longest })
+}
+
+/// The world of a problem with all its measures.
+pub fn whole_world(problem: &Problem) -> Box<dyn Environment> {
+    stoppable(problem, problem.world.play(problem.discounting.horizon()))
 }
 
 /// A world that ends when the user wants it to, even if the oracle goes on for hours.
@@ -173,6 +183,9 @@ struct Stoppable {
     world: Box<dyn Environment>,
     stop: Option<Stop>,
     steps: u32,
+    /// Steps of the episode under way, and how many it may have.
+    episode: usize,
+    longest: usize,
 }
 
 /// Steps of an episode between two questions whether to stop.
@@ -200,6 +213,7 @@ impl Environment for Stoppable {
 
     fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) -> LibraryResult<()> {
         self.check()?;
+        self.episode = 0;
         self.world.reset(rng, observation)
     }
 
@@ -218,7 +232,13 @@ impl Environment for Stoppable {
         if self.steps.is_multiple_of(STRIDE) {
             self.check()?;
         }
-        self.world.step(action, rng, observation, z)
+        let status = self.world.step(action, rng, observation, z)?;
+        self.episode += 1;
+        // Cut off, it would be another world's: one that only its maker may choose.
+        if status == Status::Running && self.episode >= self.longest {
+            return Err(Error::Unending { steps: self.episode });
+        }
+        Ok(status)
     }
 
     fn save(&self, to: &mut Saver) -> LibraryResult<()> {
@@ -294,7 +314,10 @@ impl Search<'_> {
             _ => player(target.set(), self.settings, None)?,
         };
         let episode = Episode::new(world(self.problem), discounting.gamma(), limit(discounting.horizon()));
-        let positive = PositiveOptions { budget: self.settings.samples, ..PositiveOptions::default() };
+        // Fresh episodes take samples but are not waited for. In worlds of others, which may differ more from episode to
+        // episode than ours, they keep the search from stopping at what only looked good.
+        let fresh = if matches!(self.problem.world, Scene::Outside(_)) { FRESH } else { 0 };
+        let positive = PositiveOptions { budget: self.settings.samples, fresh, ..PositiveOptions::default() };
         let oracle = Positive::new(learner, MonteCarlo::new(episode, rng), positive)?;
         self.play(player, oracle, watch)
     }

@@ -19,7 +19,9 @@ create_exception!(appropo, SetError, AppropoError, "A set can't be made, or its 
 pub fn of_library(error: &Error) -> PyErr {
     let text = error.to_string();
     match error {
-        Error::World { .. } | Error::Outside { .. } | Error::Missing { .. } => WorldError::new_err(text),
+        Error::World { .. } | Error::Outside { .. } | Error::Missing { .. } | Error::Unending { .. } => {
+            WorldError::new_err(text)
+        }
         Error::Projection { .. } | Error::EmptySet { .. } => SetError::new_err(text),
         Error::Index { what: "observation", .. } => WorldError::new_err(text),
         Error::State { .. } | Error::Unsaved { .. } => RunError::new_err(text),

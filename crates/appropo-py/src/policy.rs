@@ -6,6 +6,7 @@ use appropo::random::{self, Generator};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
+use crate::Raised;
 use crate::errors::{AppropoError, WorldError};
 
 /// The policies of a mixture.
@@ -15,6 +16,8 @@ pub struct Policy {
     observations: Space,
     actions: Space,
     acting: Mutex<Acting>,
+    /// What policies of Python's raised.
+    raised: Raised,
 }
 
 struct Acting {
@@ -24,10 +27,14 @@ struct Acting {
 }
 
 impl Policy {
-    pub fn new(mixture: Mixed<AnyPolicy>, observations: Space, actions: Space) -> Self {
+    pub(crate) fn new(
+        mixture: Mixed<AnyPolicy>,
+        (observations, actions): (Space, Space),
+        raised: Raised,
+    ) -> Self {
         let action = vec![0.0; actions.entries()];
         let acting = Acting { rng: random::generator(0), memory: Memory::default(), action };
-        Self { mixture, observations, actions, acting: Mutex::new(acting) }
+        Self { mixture, observations, actions, acting: Mutex::new(acting), raised }
     }
 }
 
@@ -77,6 +84,17 @@ impl Policy {
         };
         self.check(&observation)?;
         let mut acting = self.acting.lock().map_err(broken)?;
+        if let AnyPolicy::Outside(policy) = policy.as_ref() {
+            // Python may ask for another action meanwhile.
+            let mut rng = random::split(&mut acting.rng);
+            let mut action = acting.action.clone();
+            drop(acting);
+            policy.act(&observation, step, &mut rng, &mut Memory::default(), &mut action);
+            return match self.raised.take() {
+                Some(error) => Err(error),
+                None => Ok(PyArray1::from_slice(py, &action)),
+            };
+        }
         let Acting { rng, memory, action } = &mut *acting;
         if deterministic {
             policy.most_likely(&observation, step, memory, action);

@@ -157,9 +157,11 @@ impl Session {
 
     /// The optimum of a measure subject to the constraints, as JSON, with the policy.
     fn optimize(&self, py: Python, measure: &str, sign: f64) -> PyResult<(String, Policy)> {
-        let (text, mixture) = py.detach(|| self.session.optimize(measure, sign)).map_err(of_failure)?;
+        self.forget();
+        let found = py.detach(|| self.session.optimize(measure, sign));
+        let (text, mixture) = self.unless_raised(found)?;
         let world = self.session.play();
-        Ok((text, Policy::new(mixture, world.observations(), world.actions())))
+        Ok((text, Policy::new(mixture, (world.observations(), world.actions()), self.raised.clone())))
     }
 
     /// What was checked of a run's claim, and whether it holds.
@@ -178,7 +180,9 @@ impl Session {
 
     /// The page of a run, or the comparison of several.
     fn report(&self, py: Python, folders: Vec<String>) -> PyResult<String> {
-        py.detach(|| session::report(&folders, &self.surroundings)).map_err(of_failure)
+        self.forget();
+        let found = py.detach(|| session::report(&folders, &self.surroundings));
+        self.unless_raised(found)
     }
 
     /// Writes a run's networks as ONNX files.
@@ -188,9 +192,10 @@ impl Session {
 
     /// The mixed policy of a run.
     fn policy(&self, folder: PathBuf) -> PyResult<Policy> {
-        let mixture = session::policy(&folder, &self.surroundings).map_err(of_failure)?;
+        self.forget();
+        let mixture = self.unless_raised(session::policy(&folder, &self.surroundings))?;
         let world = self.session.play();
-        Ok(Policy::new(mixture, world.observations(), world.actions()))
+        Ok(Policy::new(mixture, (world.observations(), world.actions()), self.raised.clone()))
     }
 }
 
@@ -221,7 +226,7 @@ fn outside(world: Given, raised: Raised) -> OutsideWorld {
     };
     let (observations, actions) = (Space::from(observations), Space::from(actions));
     let measures = Measures::new(measures.iter().map(|(name, count)| (name.as_str(), *count)));
-    let maker = make;
+    let (maker, known) = (make, measures.clone());
     let make = Arc::new(move |lane: Option<usize>| {
         let made = Python::attach(|py| {
             let world = maker.call1(py, (lane,))?;
@@ -233,7 +238,7 @@ fn outside(world: Given, raised: Raised) -> OutsideWorld {
             Error::Outside { what: "making the environment" }
         })
     });
-    OutsideWorld::Played { make, lanes: lanes.max(1) }
+    OutsideWorld::Played { measures: known, make, lanes: lanes.max(1) }
 }
 
 /// Asks Python now and then whether Ctrl-C was pressed.

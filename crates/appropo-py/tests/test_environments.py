@@ -277,7 +277,6 @@ def test_vector_environments(mode, oracle):
         env, [ap.measure("cost") <= 1.5], {"cost": "cost", **lengths, **ends}, discount=1.0, horizon=50
     )
     result = ap.solve(problem, oracle=oracle, samples=6000, seed=1)
-    assert result.samples % 3 == 0
     assert result.measurements["off"] == 0
     assert result.measurements["rest"] == pytest.approx(0, abs=1e-9)
     assert result.verdict == "feasible"

@@ -152,6 +152,14 @@ pub enum Error {
     /// Someone asked to stop.
     #[error("stopped on request")]
     Interrupted,
+    /// An episode does not end, and nothing says where to cut it off.
+    #[error(
+        "an episode has not ended after {steps} steps; give the problem a horizon, which cuts episodes off"
+    )]
+    Unending {
+        /// Steps taken.
+        steps: usize,
+    },
     /// Something of another program went wrong there; that program knows what.
     #[error("{what} failed")]
     Outside {

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::verify::load_alive;
 use crate::problem::{Problem, Surroundings, limit};
 use crate::report::number;
+use crate::search::whole_world;
 use crate::{Failure, Output};
 
 /// Plays the mixture of a run afresh and says what it measures.
@@ -26,7 +27,7 @@ pub fn run(
     let problem = Problem::load_run(&directory, surroundings)?;
     let mixture = load_alive(&directory, &problem)?;
     let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
-    let episode = Episode::new(problem.world.play(horizon), gamma, limit(horizon));
+    let episode = Episode::new(whole_world(&problem), gamma, limit(horizon));
     let mut judge = MonteCarlo::new(episode, &mut random::generator(seed));
     let mut estimate = Estimate::new(judge.dim());
     judge.play(&mixture, episodes, &mut estimate)?;

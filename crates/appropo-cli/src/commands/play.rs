@@ -12,6 +12,7 @@ use appropo_run::Directory;
 use super::verify::load_alive;
 use crate::problem::{Problem, Surroundings, limit};
 use crate::report::number;
+use crate::search::whole_world;
 use crate::{Failure, Output};
 
 /// Shows an episode of the mixture of a run: a map that moves on a terminal, lines where there is none.
@@ -21,7 +22,7 @@ pub fn run(folder: &str, seed: u64, delay: u64) -> Result<Output, Failure> {
     let mixture = load_alive(&directory, &problem)?;
     let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
     let mut rng = random::generator(seed);
-    let mut episode = Episode::new(problem.world.play(horizon), gamma, limit(horizon));
+    let mut episode = Episode::new(whole_world(&problem), gamma, limit(horizon));
     let (mut memory, mut action) = (Memory::default(), vec![0.0; episode.world().actions().entries()]);
     let parts = mixture.parts();
     let chosen = random::choose(parts.iter().map(|(weight, _)| *weight), 1.0, &mut rng);

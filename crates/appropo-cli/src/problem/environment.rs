@@ -36,6 +36,7 @@ pub fn read(
     let table = environment.table([&NAME].into_iter().chain(own).collect())?;
     let scene = match (text, &surroundings.world) {
         ("outside", Some(OutsideWorld::Model(model))) => {
+            same_measures(&outside(&table, &name, None)?.measures, model.measures(), &table)?;
             Scene::Tabular(World { model: Arc::clone(model), grid: None })
         }
         ("outside", world) => Scene::Outside(outside(&table, &name, world.as_ref())?),
@@ -93,8 +94,12 @@ fn outside(table: &Table, name: &Entry, world: Option<&OutsideWorld>) -> Result<
         Some(entry) => set::entries(&entry, measures.len())?,
         None => vec![1.0; measures.len()],
     };
-    let blocks: Result<Vec<(&str, usize)>> =
-        measures.iter().zip(entries).map(|(item, count)| Ok((item.text()?, count as usize))).collect();
+    let blocks: Vec<(&str, usize)> = measures
+        .iter()
+        .zip(entries)
+        .map(|(item, count)| Ok((item.text()?, count as usize)))
+        .collect::<Result<_>>()?;
+    let stated = Measures::new(blocks);
     let given = |key| table.get(key).map(|_| table.count(key)).transpose();
     let observations = match (given("states")?, given("observation")?) {
         (Some(count), None) => Space::Discrete(count as usize),
@@ -111,10 +116,28 @@ fn outside(table: &Table, name: &Entry, world: Option<&OutsideWorld>) -> Result<
         _ => return Err(name.mistake("write either choices, or lower and upper, to say what can be done")),
     };
     let (make, lanes) = match world {
-        Some(OutsideWorld::Played { make, lanes }) => (Some(Arc::clone(make)), *lanes),
+        Some(OutsideWorld::Played { measures, make, lanes }) => {
+            same_measures(&stated, measures, table)?;
+            (Some(Arc::clone(make)), *lanes)
+        }
         _ => (None, 1),
     };
-    Ok(Described { measures: Measures::new(blocks?), observations, actions, make, lanes })
+    Ok(Described { measures: stated, observations, actions, make, lanes })
+}
+
+/// Refuses a world in whose place another is given.
+fn same_measures(stated: &Measures, given: &Measures, table: &Table) -> Result<()> {
+    let names = |measures: &Measures| {
+        let all = measures.iter().map(|(name, range)| format!("{name} ({})", range.len()));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    if stated == given {
+        return Ok(());
+    }
+    let (found, expected) = (names(given), names(stated));
+    Err(table
+        .require("measures")?
+        .mistake(format!("the world given here measures {found}; expected {expected}")))
 }
 
 /// The largest of the counts that are given: what to blame for a world that is too large.

@@ -54,6 +54,8 @@ pub enum OutsideWorld {
     Model(Arc<TabularMdp>),
     /// One that can only be played in.
     Played {
+        /// What is measured in it.
+        measures: Measures,
         /// Makes another copy.
         make: Make,
         /// How many copies learners play in at once, 1 or more.

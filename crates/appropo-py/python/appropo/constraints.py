@@ -94,6 +94,8 @@ class Measure:
 
     def within(self, target: ConvexSet) -> Constraint:
         """It must lie in a set."""
+        if not isinstance(target, ConvexSet):
+            raise ProblemError(f"{target!r} is no set; make one, such as ap.Ball(center, radius)")
         core = target._core
         return Constraint(self._names, core.line or target, core.requirement, self._is_share)
 
@@ -134,7 +136,7 @@ class Measure:
         return self._linear().plus(other)
 
     def __sub__(self, other: Any) -> Any:
-        if isinstance(other, (Measure, Linear, int, float)):
+        if isinstance(other, (Measure, Linear)) or np.ndim(other) == 0:
             return self._linear() - other
         return Difference(self, np.asarray(other, dtype=np.float64))
 
@@ -147,6 +149,9 @@ class Measure:
     def __rmul__(self, factor: float) -> Linear:
         return self._linear().times(factor)
 
+    def __truediv__(self, divisor: float) -> Linear:
+        return self._linear().times(1.0 / divisor)
+
     def __neg__(self) -> Linear:
         return self._linear().times(-1.0)
 
@@ -155,7 +160,12 @@ class Measure:
 
 
 def _number(value: Any) -> Any:
-    array = np.asarray(value, dtype=np.float64)
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ProblemError(f"the bound is {value!r}; expected a number or a vector of numbers") from None
+    if not np.isfinite(array).all():
+        raise ProblemError(f"the bound is {value!r}; expected finite numbers")
     if array.ndim == 0:
         number = float(array)
         return int(number) if number.is_integer() and abs(number) < 1e15 else number
@@ -207,6 +217,9 @@ class Linear:
 
     def __rmul__(self, factor: float) -> Linear:
         return self.times(factor)
+
+    def __truediv__(self, divisor: float) -> Linear:
+        return self.times(1.0 / divisor)
 
     def __neg__(self) -> Linear:
         return self.times(-1.0)

@@ -82,8 +82,9 @@ class Outside:
 class Played:
     """An environment as the solver plays it: flat observations and a measurement in every step."""
 
-    def __init__(self, env: Any, measure: Mapping[str, Measured]) -> None:
+    def __init__(self, env: Any, measure: Mapping[str, Measured], sizes: list[int] | None = None) -> None:
         self.env = env
+        self._names, self._sizes = list(measure), sizes
         self.observed = flattened("observation", env.observation_space)
         self._see = self.observed.flatten
         self._act = acted(env.action_space)
@@ -127,8 +128,16 @@ class Played:
         step = self.transition(action)
         z: Any = self.measured(step)
         if not all(map(_is_single, z)):
+            self._check(z)
             z = joined(z)
         return self._see(step.observation), z, step.terminated, step.truncated
+
+    def _check(self, parts: list[Any]) -> None:
+        for name, part, size in zip(self._names, parts, self._sizes or [], strict=False):
+            if np.size(part) != size:
+                raise WorldError(
+                    f'measure "{name}" has {np.size(part)} entries here; expected {size}, as in the first step'
+                )
 
     def entries(self) -> list[int]:
         """How many entries each measure has, found by taking a step."""
@@ -176,6 +185,8 @@ class Flattened:
 
     size: Size
     flatten: Callable[[Any], Any]
+    #: The axes of an array of one observation; None where it is no array.
+    ndim: int | None
 
 
 def flattened(what: str, space: Any) -> Flattened:
@@ -184,13 +195,13 @@ def flattened(what: str, space: Any) -> Flattened:
 
     if isinstance(space, spaces.Discrete):
         start = int(space.start)
-        return Flattened(int(space.n), (lambda seen: int(seen) - start) if start else int)
+        return Flattened(int(space.n), lambda seen: int(np.asarray(seen).item()) - start, 0)
     if isinstance(space, spaces.Box):
         entries = int(np.prod(space.shape))
-        return Flattened([(-np.inf, np.inf)] * entries, lambda seen: seen)
+        return Flattened([(-np.inf, np.inf)] * entries, lambda seen: seen, len(space.shape))
     try:
         flat = spaces.flatten_space(space)
-        return Flattened([(-np.inf, np.inf)] * flat.shape[0], lambda seen: spaces.flatten(space, seen))
+        return Flattened([(-np.inf, np.inf)] * flat.shape[0], lambda seen: spaces.flatten(space, seen), None)
     except (NotImplementedError, AttributeError, TypeError):
         raise ProblemError(f"the {what} space is {space}; expected one that can be made a vector") from None
 
@@ -255,11 +266,8 @@ def _copies(env: Any) -> Callable[[], Any]:
         # The one that was given comes first, since it may be all there is.
         if given:
             return given.pop()
-        if getattr(env, "spec", None) is not None:
-            import gymnasium
-
-            return gymnasium.make(env.spec)
         try:
+            # Not by its spec, which knows nothing of what was changed since it was made.
             return copy.deepcopy(env)
         except Exception as error:
             raise ProblemError(

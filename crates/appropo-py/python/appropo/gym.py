@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from ._appropo import WorldError
 from .environments import BuiltIn
 from .problem import Problem
 
@@ -36,6 +37,7 @@ class World(gymnasium.Env[Any, Any]):
     ) -> None:
         if render_mode not in (None, "ansi"):
             raise ValueError(f'render_mode is "{render_mode}"; expected None or "ansi"')
+        self._made = {"name": name, "discount": discount, "horizon": horizon, "render_mode": render_mode, **settings}
         session = Problem(BuiltIn(name, settings), discount=discount, horizon=horizon)._session({})
         self.render_mode = render_mode
         self._measures = session.measures
@@ -56,6 +58,8 @@ class World(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Acts."""
+        if not self.action_space.contains(action) and isinstance(self.action_space, spaces.Discrete):
+            raise WorldError(f"the action is {action!r}; expected one of {self.action_space}")
         row = np.asarray(action, dtype=np.float64).ravel().tolist()
         seen, z, ended, cut_off = self._world.step(row)
         measured, start = {}, 0
@@ -66,6 +70,10 @@ class World(gymnasium.Env[Any, Any]):
         self._observation = self._seen(seen)
         reward = measured.get("reward", 0.0)
         return self._observation, float(np.sum(reward)), ended, cut_off, {"z": measured}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+        """Another world of the same kind, not yet started."""
+        return World(**self._made)
 
     def render(self) -> str | None:
         """The map with a mark where the agent is."""

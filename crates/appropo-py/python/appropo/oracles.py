@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._appropo import Network, ProblemError, RunError
+from ._appropo import Network, ProblemError, RunError, WorldError
 from .environments import Played
 
 if TYPE_CHECKING:
@@ -87,7 +87,10 @@ class Acting:
             seen = spaces.unflatten(self._seen, observation)
         action = self._predict(seen)[0] if self._predict is not None else self._policy(seen)
         if hasattr(self._done, "n"):
-            return int(action) - int(self._done.start)
+            chosen = int(action) - int(self._done.start)
+            if not 0 <= chosen < self._done.n:
+                raise WorldError(f"the policy's action is {action!r}; expected one of {self._done}")
+            return chosen
         return np.asarray(action, dtype=np.float64).ravel()
 
     def tensors(self) -> dict[str, NDArray[np.float32]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._appropo import Policy
+from ._appropo import Policy, WorldError
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class Shape:
 
     see: Callable[[Any], Any] = lambda observation: observation
     act: Callable[[Any], Any] = lambda action: action
+    #: The axes of an array of one observation; None where it is no array.
+    ndim: int | None = None
 
 
 class MixedPolicy:
@@ -58,7 +60,9 @@ class MixedPolicy:
         as they are drawn, not for these.
         """
         rows, is_single = self._rows(observation)
-        starts = np.broadcast_to(np.asarray(bool(episode_start) if is_single else episode_start, dtype=bool), len(rows))
+        starts = np.broadcast_to(
+            np.asarray(episode_start if episode_start is not None else False, dtype=bool), len(rows)
+        )
         if len(self._episodes) != len(rows):
             starts, self._episodes = np.full(len(rows), True), [(0, 0)] * len(rows)
         actions = []
@@ -71,14 +75,16 @@ class MixedPolicy:
 
     def _rows(self, observation: Any) -> tuple[list[list[float]], bool]:
         """The observations as vectors, and whether it is one alone."""
+        axes = self._shape.ndim
+        if axes is None and self._shape.see is Shape.see:
+            axes = 0 if isinstance(self._core.observations, int) else 1
+        is_single = isinstance(observation, dict | tuple) if axes is None else np.ndim(observation) <= axes
         try:
-            one = np.asarray(self._shape.see(observation), dtype=np.float64)
-            if one.size == self._entries:
-                return [one.ravel().tolist()], True
-        except (TypeError, ValueError, KeyError, IndexError):
-            pass
-        several = [np.asarray(self._shape.see(part), dtype=np.float64).ravel().tolist() for part in observation]
-        return several, False
+            parts = [observation] if is_single else list(observation)
+            rows = [np.asarray(self._shape.see(part), dtype=np.float64).ravel().tolist() for part in parts]
+        except (TypeError, ValueError, KeyError, IndexError) as error:
+            raise WorldError(f"the observation {observation!r} does not fit the environment: {error}") from error
+        return rows, is_single
 
     def __len__(self) -> int:
         return len(self.weights)

@@ -43,7 +43,7 @@ class Problem:
     def __init__(
         self,
         env: Any,
-        constraints: Sequence[Constraint] = (),
+        constraints: Constraint | Sequence[Constraint] = (),
         measure: Mapping[str, Measured] | None = None,
         *,
         discount: float,
@@ -51,7 +51,7 @@ class Problem:
         name: str | None = None,
     ) -> None:
         self._sets: dict[str, ConvexSet] = {}
-        self.constraints = tuple(constraints)
+        self.constraints = (constraints,) if isinstance(constraints, Constraint) else tuple(constraints)
         for constraint in self.constraints:
             if not isinstance(constraint, Constraint):
                 raise ProblemError(f"{constraint!r} is no constraint; write one as ap.measure('cost') <= 1")
@@ -69,7 +69,10 @@ class Problem:
             if horizon is not None:
                 table["horizon"] = horizon
         else:
-            table = self._outside(env, {"reward": "reward", "steps": 1.0, **(measure or {})}, horizon)
+            measure = measure or {}
+            if measure.get("steps", 1) != 1 or not all(isinstance(name, str) for name in measure):
+                raise ProblemError('measures are named by texts, and "steps" counts steps: it is 1 or left out')
+            table = self._outside(env, {"reward": "reward", "steps": 1.0, **measure}, horizon)
             self.name = name or str(table["about"])
         lines = [f"{key} = {write(value)}" for key, value in table.items()]
         environment = "[environment]\n" + "\n".join(lines)
@@ -115,16 +118,18 @@ class Problem:
         spare = [first]
 
         def played(copy: int | None = None) -> Played:
-            return spare.pop() if spare and copy is None else Played(make(copy), measure)
+            return spare.pop() if spare and copy is None else Played(make(copy), measure, sizes)
 
         self._played = played
-        self._shape = Shape(first.observed.flatten, acted(first.env.action_space))
+        self._shape = Shape(first.observed.flatten, acted(first.env.action_space), first.observed.ndim)
         seen, done = first.observed.size, action_size(first.env.action_space)
-        measures = list(zip(measure, first.entries(), strict=True))
+        sizes = first.entries()
+        measures = list(zip(measure, sizes, strict=True))
         model = model_of(first.env, measure, measures) if lanes == 1 else None
-        if model is not None and horizon is None:
-            # The environment itself cuts episodes off; planning has to know.
-            horizon = getattr(getattr(first.env, "spec", None), "max_episode_steps", None)
+        # The environment cuts episodes off by itself; whoever plans or judges has to know.
+        limit = getattr(getattr(first.env, "spec", None), "max_episode_steps", None)
+        if limit is not None:
+            horizon = limit if horizon is None else min(horizon, limit)
         self._world = model or Outside(self._played, seen, done, measures, lanes)
         table: dict[str, Any] = {
             "name": "outside",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import weakref
@@ -40,7 +41,7 @@ class Result:
         #: Whether Ctrl-C ended it.
         self.stopped = stopped or self._found["failure"] == "stopped on request"
         if is_temporary:
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            weakref.finalize(self, _remove, folder, os.getpid())
 
     @property
     def _session(self) -> Session:
@@ -221,6 +222,8 @@ def load(folder: str | Path, problem: Problem | None = None, oracle: Any = None)
     the ``oracle`` that found them.
     """
     place = Path(folder)
+    if problem is not None and not hasattr(problem, "_session"):
+        raise ProblemError(f"problem is {problem!r}; expected the ap.Problem that was solved")
     if oracle is not None and problem is None:
         raise ProblemError("an oracle acts in the world of a problem; pass problem= as well")
     asked = None if oracle is None or problem is None else Asked(oracle, problem)
@@ -232,6 +235,12 @@ def compare(*results: Result, file: str | Path) -> Path:
     if not results:
         raise ProblemError("compare() needs at least one result")
     return _write(file, results[0]._session.report([str(result.folder) for result in results]))
+
+
+def _remove(folder: Path, owner: int) -> None:
+    # A process that was forked off has a copy of the result, but the folder is not its own.
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def temporary_folder() -> Path:

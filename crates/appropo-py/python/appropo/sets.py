@@ -12,6 +12,7 @@ True
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -100,6 +101,8 @@ class _Stated(ConvexSet):
     """A set that a problem file can state."""
 
     def __init__(self, dim: int, key: str, value: Any) -> None:
+        if dim < 1:
+            raise SetError(f"the set has {dim} dimensions; expected 1 or more")
         super().__init__(_ConvexSet(f"{key} = {write(value)}", dim))
 
 
@@ -277,6 +280,8 @@ class Custom(ConvexSet):
     def __init__(
         self, project: Callable[[NDArray[np.float64]], ArrayLike], dim: int, name: str = "a set of mine"
     ) -> None:
+        if dim < 1:
+            raise SetError(f"dim is {dim}; expected 1 or more")
         # The core holds no function of Python's, so that all of them can be collected.
         this = weakref.ref(self)
         super().__init__(_ConvexSet.from_projection(dim, lambda x: _called(this(), x), f"in {name}"))
@@ -288,16 +293,23 @@ class Custom(ConvexSet):
         """The values of a CVXPY variable that satisfy constraints. Needs the extra ``appropo[cvxpy]``."""
         import cvxpy
 
-        point = cvxpy.Parameter(variable.size)
+        if not isinstance(constraints, Sequence):
+            raise SetError("constraints are a list, as in from_cvxpy(x, [x <= 1])")
+        # ‖y − x‖² but for what does not depend on y, and divided so that far points have no huge numbers.
+        curvature, direction = cvxpy.Parameter(nonneg=True), cvxpy.Parameter(variable.size)
         flat = cvxpy.vec(variable, order="C")
-        nearest = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(flat - point)), list(constraints))
+        objective = cvxpy.Minimize(curvature * cvxpy.sum_squares(flat) - direction @ flat)
+        nearest = cvxpy.Problem(objective, list(constraints))
+        turn = threading.Lock()
 
         def project(x: NDArray[np.float64]) -> NDArray[np.float64]:
-            point.value = x
-            nearest.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
-            if flat.value is None:
-                raise SetError(f"{name}: CVXPY found no nearest point ({nearest.status}); is the set empty?")
-            return np.asarray(flat.value, dtype=np.float64)
+            with turn:
+                size = max(1.0, float(np.abs(x).max()))
+                curvature.value, direction.value = 1 / size, 2 * x / size
+                nearest.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+                if flat.value is None:
+                    raise SetError(f"{name}: CVXPY found no nearest point ({nearest.status}); is the set empty?")
+                return np.asarray(flat.value, dtype=np.float64)
 
         return cls(project, int(variable.size), name)
 

@@ -64,6 +64,11 @@ def solve(
     finally:
         if shown is not None:
             shown.close()
+    if stopped and not (folder / "result.json").is_file():
+        # Nothing was found yet.
+        if run is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise KeyboardInterrupt
     return Result(folder, problem, asked, is_temporary=run is None, stopped=stopped)
 
 

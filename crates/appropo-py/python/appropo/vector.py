@@ -15,6 +15,11 @@ class Together:
     def __init__(self, env: Any) -> None:
         from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
+        if isinstance(env.unwrapped, (AsyncVectorEnv, SyncVectorEnv)) and env is not env.unwrapped:
+            raise ProblemError(
+                f"{type(env).__name__} wraps a vector environment, and results are judged in a single one; wrap the "
+                "single environments before they are put together"
+            )
         if not isinstance(env.unwrapped, (AsyncVectorEnv, SyncVectorEnv)):
             raise ProblemError(
                 f"{type(env.unwrapped).__name__} can't start one of its copies alone; make the vector environment with "
