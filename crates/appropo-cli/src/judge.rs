@@ -14,7 +14,8 @@ use appropo::set::ConvexSet;
 use crate::Failure;
 use crate::problem::{Method, OracleKind, Problem, Settings, limit};
 use crate::report::Found;
-use crate::search::{Solved, known, whole_world, world};
+use crate::search::{Solved, known};
+use crate::world::{whole_world, world};
 
 /// About the most steps that judging a result takes.
 const EVALUATION: usize = 4_000_000;

@@ -18,6 +18,7 @@ mod reproduce;
 mod run;
 mod search;
 pub mod session;
+mod world;
 
 use std::ffi::OsString;
 use std::io::Write;

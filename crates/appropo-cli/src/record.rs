@@ -81,6 +81,11 @@ pub struct Recorder<'a> {
 /// Looks at every round of a run; breaking ends it.
 pub type Observe<'a> = Box<dyn FnMut(&RoundLine) -> Result<ControlFlow<()>, LibraryError> + 'a>;
 
+/// Looks at nothing.
+pub fn unobserved<'a>() -> Observe<'a> {
+    Box::new(|_| Ok(ControlFlow::Continue(())))
+}
+
 impl<'a> Recorder<'a> {
     /// Begins a run in a new folder.
     pub fn begin(
@@ -140,7 +145,7 @@ impl<'a> Recorder<'a> {
             cost: Duration::ZERO,
             times: Times::default(),
             progress,
-            observe: Box::new(|_| Ok(ControlFlow::Continue(()))),
+            observe: unobserved(),
             failure: None,
             interrupted: false,
             is_enough: false,

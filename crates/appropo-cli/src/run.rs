@@ -1,17 +1,18 @@
 //! A run from wherever it stands to its end.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use appropo::error::Error;
 use appropo::random;
 use appropo_run::Directory;
 
 use crate::Failure;
-use crate::commands::page;
+use crate::commands::{load_mixture, page};
 use crate::ended;
 use crate::judge::{estimated, judge};
-use crate::problem::{Problem, Settings, Surroundings};
-use crate::record::{self, Recorder, Times};
+use crate::problem::{Problem, Settings};
+use crate::progress::Progress;
+use crate::record::{self, Observe, Recorder, Times};
 use crate::search::search;
 
 /// How a run came to its end.
@@ -31,7 +32,6 @@ pub fn to_its_end(
     settings: &Settings,
     mut recorder: Recorder,
     state: Option<Vec<u8>>,
-    surroundings: &Surroundings,
 ) -> Result<End, Failure> {
     let start = Instant::now();
     let (mut rng, written) = (random::generator(settings.seed), recorder.times.writing);
@@ -74,20 +74,47 @@ pub fn to_its_end(
     let failure = solved.failure.as_ref().map(ToString::to_string);
     ended::write(&recorder.directory, problem, settings, &solved.mixture, &found, failure, log)?;
     recorder.close()?;
-    write_report(&recorder.directory, surroundings)?;
+    write_report(&recorder.directory, problem)?;
     Ok(End::Done { failure: solved.failure })
 }
 
+/// Goes on with a run from its last checkpoint. Of one that has its result, only what is missing is written.
+pub fn resume(
+    directory: Directory,
+    problem: &Problem,
+    every: Duration,
+    observe: Observe,
+    is_quiet: bool,
+) -> Result<End, Failure> {
+    if directory.has(record::RESULT) {
+        load_mixture(&directory, problem)?;
+        complete(&directory, problem)?;
+        return Ok(End::Done { failure: None });
+    }
+    let settings = &problem.settings;
+    let progress = Progress::new(problem, settings.samples, is_quiet);
+    let (recorder, checkpoint) = Recorder::resume(directory, problem, settings, every, progress)?;
+    if let (Some(checkpoint), false) = (&checkpoint, is_quiet) {
+        eprintln!("going on after round {}", checkpoint.rounds);
+    }
+    to_its_end(
+        problem,
+        settings,
+        recorder.observed_by(observe),
+        checkpoint.map(|checkpoint| checkpoint.state),
+    )
+}
+
 /// Writes what is missing of a run that was killed between its result and its report.
-pub fn complete(directory: &Directory, surroundings: &Surroundings) -> Result<(), Failure> {
+fn complete(directory: &Directory, problem: &Problem) -> Result<(), Failure> {
     if !directory.has(record::TIMES) {
         directory.write_json(record::TIMES, &Times::default())?;
     }
     directory.remove(record::CHECKPOINT)?;
-    if directory.has(record::REPORT) { Ok(()) } else { write_report(directory, surroundings) }
+    if directory.has(record::REPORT) { Ok(()) } else { write_report(directory, problem) }
 }
 
-fn write_report(directory: &Directory, surroundings: &Surroundings) -> Result<(), Failure> {
-    let page = page(directory, surroundings)?;
+fn write_report(directory: &Directory, problem: &Problem) -> Result<(), Failure> {
+    let page = page(directory, &problem.surroundings)?;
     Ok(directory.write(record::REPORT, appropo_run::page::render(&[page]).as_bytes())?)
 }

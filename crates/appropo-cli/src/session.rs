@@ -13,7 +13,7 @@ use appropo_run::{Directory, page};
 use crate::Failure;
 use crate::args::Search;
 use crate::commands;
-use crate::problem::{self, Problem};
+use crate::problem::{self, ENVIRONMENTS, OUTSIDE, Problem};
 use crate::progress::Progress;
 use crate::record::{About, PROBLEM, Recorder};
 use crate::run::{self, End};
@@ -24,14 +24,12 @@ pub use crate::record::Observe;
 /// A problem with what it refers to beyond its file.
 pub struct Session {
     problem: Problem,
-    surroundings: Surroundings,
 }
 
 impl Session {
     /// Reads the text of a problem file.
-    pub fn new(name: &str, text: &str, surroundings: Surroundings) -> Result<Self, Failure> {
-        let problem = Problem::parse(name, text, &surroundings)?;
-        Ok(Self { problem, surroundings })
+    pub fn new(name: &str, text: &str, surroundings: &Surroundings) -> Result<Self, Failure> {
+        Ok(Self { problem: Problem::parse(name, text, surroundings)? })
     }
 
     /// The measures, with their numbers of entries.
@@ -75,11 +73,14 @@ impl Session {
         };
         let progress = Progress::new(problem, problem.settings.samples, true);
         let recorder = Recorder::begin(folder, problem, &problem.settings, &about, every, progress)?;
-        let recorder = recorder.observed_by(observe);
-        match run::to_its_end(problem, &problem.settings, recorder, None, &self.surroundings)? {
-            End::Done { failure } => Ok(failure),
-            End::Stopped => Ok(Some(Error::Interrupted)),
-        }
+        Ok(failure(run::to_its_end(problem, &problem.settings, recorder.observed_by(observe), None)?))
+    }
+
+    /// Goes on with a run of this problem from its last checkpoint, as [`Self::solve`] does from the start.
+    pub fn resume(&self, folder: &Path, every: Duration, observe: Observe) -> Result<Option<Error>, Failure> {
+        let directory = Directory::open(folder)?;
+        let problem = Problem::load_run(&directory, self.surroundings())?;
+        Ok(failure(run::resume(directory, &problem, every, observe, true)?))
     }
 
     /// The largest value of a measure subject to the constraints (`sign` 1), or the least (−1): what was found as JSON,
@@ -90,6 +91,52 @@ impl Session {
         let text = serde_json::to_string(&report).map_err(|error| Failure::Other(error.to_string()))?;
         Ok((text, mixture.map(|policy| AnyPolicy::Table(policy.clone()))))
     }
+
+    /// The mixed policy of a run.
+    pub fn policy(&self, folder: &Path) -> Result<Mixed<AnyPolicy>, Failure> {
+        let directory = Directory::read(folder)?;
+        let problem = Problem::load_run(&directory, self.surroundings())?;
+        commands::load_alive(&directory, &problem)
+    }
+
+    /// What was checked of a run's claim, and whether it holds.
+    pub fn verify(&self, folder: &str, seed: Option<u64>) -> Result<(String, bool), Failure> {
+        let output = commands::verify(folder, seed, self.surroundings())?;
+        Ok((output.text, output.status == 0))
+    }
+
+    /// What fresh episodes of a run's mixture measure, as JSON.
+    pub fn evaluate(&self, folder: &str, episodes: usize, seed: u64) -> Result<String, Failure> {
+        Ok(commands::evaluate(folder, episodes, seed, true, self.surroundings())?.text)
+    }
+
+    /// The page of a run, or the comparison of several.
+    pub fn report(&self, folders: &[String]) -> Result<String, Failure> {
+        let page =
+            |folder: &String| commands::page(&Directory::read(Path::new(folder))?, self.surroundings());
+        Ok(page::render(&folders.iter().map(page).collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// Writes the networks of a run as ONNX files with the mixture's weights beside them.
+    pub fn export(&self, folder: &str, file: &str) -> Result<String, Failure> {
+        Ok(commands::export(folder, file, self.surroundings())?.text)
+    }
+
+    fn surroundings(&self) -> &Surroundings {
+        &self.problem.surroundings
+    }
+}
+
+fn failure(end: End) -> Option<Error> {
+    match end {
+        End::Done { failure } => failure,
+        End::Stopped => Some(Error::Interrupted),
+    }
+}
+
+/// The names of the built-in worlds.
+pub fn worlds() -> impl Iterator<Item = &'static str> {
+    ENVIRONMENTS.iter().map(|environment| environment.name).filter(|name| *name != OUTSIDE)
 }
 
 /// The text of a built-in problem.
@@ -105,42 +152,4 @@ pub fn set(
     sets: &HashMap<String, SharedSet>,
 ) -> Result<(SharedSet, String), Failure> {
     Ok(problem::set_of(line, dim, sets)?)
-}
-
-/// The mixed policy of a run.
-pub fn policy(folder: &Path, surroundings: &Surroundings) -> Result<Mixed<AnyPolicy>, Failure> {
-    let directory = Directory::read(folder)?;
-    let problem = Problem::load_run(&directory, surroundings)?;
-    commands::load_alive(&directory, &problem)
-}
-
-/// What was checked of a run's claim, and whether it holds.
-pub fn verify(
-    folder: &str,
-    seed: Option<u64>,
-    surroundings: &Surroundings,
-) -> Result<(String, bool), Failure> {
-    let output = commands::verify(folder, seed, surroundings)?;
-    Ok((output.text, output.status == 0))
-}
-
-/// What fresh episodes of a run's mixture measure, as JSON.
-pub fn evaluate(
-    folder: &str,
-    episodes: usize,
-    seed: u64,
-    surroundings: &Surroundings,
-) -> Result<String, Failure> {
-    Ok(commands::evaluate(folder, episodes, seed, true, surroundings)?.text)
-}
-
-/// The page of a run, or the comparison of several.
-pub fn report(folders: &[String], surroundings: &Surroundings) -> Result<String, Failure> {
-    let page = |folder: &String| commands::page(&Directory::read(Path::new(folder))?, surroundings);
-    Ok(page::render(&folders.iter().map(page).collect::<Result<Vec<_>, _>>()?))
-}
-
-/// Writes the networks of a run as ONNX files with the mixture's weights beside them.
-pub fn export(folder: &str, file: &str, surroundings: &Surroundings) -> Result<String, Failure> {
-    Ok(commands::export(folder, file, surroundings)?.text)
 }

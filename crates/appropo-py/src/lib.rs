@@ -41,6 +41,12 @@ mod _appropo {
         appropo_cli::session::built_in(name)
     }
 
+    /// The names of the built-in worlds.
+    #[pyfunction]
+    fn worlds() -> Vec<&'static str> {
+        appropo_cli::session::worlds().collect()
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -62,7 +62,6 @@ struct Outside {
 #[pyclass(frozen, module = "appropo._appropo")]
 pub struct Session {
     session: session::Session,
-    surroundings: Surroundings,
     raised: Raised,
     /// What the sets' own functions raised.
     of_sets: Vec<Raised>,
@@ -89,8 +88,8 @@ impl Session {
             revive: oracle.as_ref().map(|oracle| oracle::revives(oracle, raised.clone())),
             stop: Some(stop(raised.clone())),
         };
-        let session = session::Session::new(name, text, surroundings.clone()).map_err(of_failure)?;
-        Ok(Self { session, surroundings, raised, of_sets })
+        let session = session::Session::new(name, text, &surroundings).map_err(of_failure)?;
+        Ok(Self { session, raised, of_sets })
     }
 
     /// Names and numbers of entries of the measures.
@@ -116,9 +115,17 @@ impl Session {
         World::new(self.session.play())
     }
 
-    /// Solves the problem and writes the run into a folder. After every round `observe(line)` is called, unless it is
-    /// None; it stops the run by returning False. Returns whether Ctrl-C ended it.
-    fn solve(&self, py: Python, folder: PathBuf, every: f64, observe: Option<Py<PyAny>>) -> PyResult<bool> {
+    /// Solves the problem and writes the run into a folder, or goes on with the run that is there. After every round
+    /// `observe(line)` is called, unless it is None; it stops the run by returning False. Returns whether Ctrl-C ended
+    /// it.
+    fn solve(
+        &self,
+        py: Python,
+        folder: PathBuf,
+        resume: bool,
+        every: f64,
+        observe: Option<Py<PyAny>>,
+    ) -> PyResult<bool> {
         self.forget();
         let mut asked = Instant::now();
         let mut watch = |line: &RoundLine| {
@@ -142,7 +149,10 @@ impl Session {
                     Error::Outside { what: "the callback" }
                 })
             };
-            self.session.solve(&folder, every, Box::new(observe))
+            match resume {
+                false => self.session.solve(&folder, every, Box::new(observe)),
+                true => self.session.resume(&folder, every, Box::new(observe)),
+            }
         });
         let raised = self.raised();
         match (ended, raised) {
@@ -167,33 +177,33 @@ impl Session {
     /// What was checked of a run's claim, and whether it holds.
     fn verify(&self, py: Python, folder: &str, seed: Option<u64>) -> PyResult<(String, bool)> {
         self.forget();
-        let found = py.detach(|| session::verify(folder, seed, &self.surroundings));
+        let found = py.detach(|| self.session.verify(folder, seed));
         self.unless_raised(found)
     }
 
     /// What fresh episodes of a run's policy measure, as JSON.
     fn evaluate(&self, py: Python, folder: &str, episodes: usize, seed: u64) -> PyResult<String> {
         self.forget();
-        let found = py.detach(|| session::evaluate(folder, episodes, seed, &self.surroundings));
+        let found = py.detach(|| self.session.evaluate(folder, episodes, seed));
         self.unless_raised(found)
     }
 
     /// The page of a run, or the comparison of several.
     fn report(&self, py: Python, folders: Vec<String>) -> PyResult<String> {
         self.forget();
-        let found = py.detach(|| session::report(&folders, &self.surroundings));
+        let found = py.detach(|| self.session.report(&folders));
         self.unless_raised(found)
     }
 
     /// Writes a run's networks as ONNX files.
     fn export(&self, folder: &str, file: &str) -> PyResult<String> {
-        session::export(folder, file, &self.surroundings).map_err(of_failure)
+        self.session.export(folder, file).map_err(of_failure)
     }
 
     /// The mixed policy of a run.
     fn policy(&self, folder: PathBuf) -> PyResult<Policy> {
         self.forget();
-        let mixture = self.unless_raised(session::policy(&folder, &self.surroundings))?;
+        let mixture = self.unless_raised(self.session.policy(&folder))?;
         let world = self.session.play();
         Ok(Policy::new(mixture, (world.observations(), world.actions()), self.raised.clone()))
     }

@@ -4,6 +4,7 @@ use appropo::env::{Environment, Space, Status};
 use appropo::error::{Error, Result};
 use appropo::measurement::Measures;
 use appropo::random::{self, Generator};
+use appropo::state::{Loader, Saver};
 use numpy::{PyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -20,8 +21,9 @@ pub struct PythonWorld {
     measures: Measures,
     observations: Space,
     actions: Space,
-    /// Only the first episode is seeded: the others go on from there.
-    is_seeded: bool,
+    /// The seed of the episode under way and all that was done in it: what it takes to come here again.
+    seed: Option<u32>,
+    done: Vec<f64>,
     raised: Raised,
 }
 
@@ -34,7 +36,17 @@ impl PythonWorld {
     ) -> PyResult<Self> {
         let (reset, step) = (world.getattr("reset")?.unbind(), world.getattr("step")?.unbind());
         let announce = world.getattr_opt("announce")?.map(Bound::unbind);
-        Ok(Self { reset, step, announce, measures, observations, actions, is_seeded: false, raised })
+        Ok(Self {
+            reset,
+            step,
+            announce,
+            measures,
+            observations,
+            actions,
+            seed: None,
+            done: Vec::new(),
+            raised,
+        })
     }
 
     fn action<'py>(&self, py: Python<'py>, action: &[f64]) -> PyResult<Bound<'py, PyAny>> {
@@ -67,8 +79,13 @@ impl Environment for PythonWorld {
     }
 
     fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) -> Result<()> {
-        let seed = (!self.is_seeded).then(|| (random::unit(rng) * f64::from(1u32 << 31)) as u32);
-        self.is_seeded = true;
+        // Worlds that step together are seeded together, once.
+        let seed = match (&self.announce, self.seed) {
+            (Some(_), Some(_)) => None,
+            _ => Some((random::unit(rng) * f64::from(1u32 << 31)) as u32),
+        };
+        self.seed = seed.or(self.seed);
+        self.done.clear();
         let result = Python::attach(|py| {
             let seen = self.reset.bind(py).call1((seed,))?;
             read("observation", &seen, observation)
@@ -101,6 +118,41 @@ impl Environment for PythonWorld {
                 (false, true) => Status::CutOff,
                 (false, false) => Status::Running,
             })
+        });
+        match &result {
+            Ok(Status::Running) => self.done.extend_from_slice(action),
+            // There is no way back into an episode that is over.
+            _ => self.done.clear(),
+        }
+        self.outcome(result)
+    }
+
+    fn save(&self, to: &mut Saver) -> Result<()> {
+        if self.announce.is_some() {
+            return Err(Error::Unsaved { what: "a vector environment" });
+        }
+        to.put(&self.seed);
+        to.put(&self.done);
+        Ok(())
+    }
+
+    /// Does all of the episode again, from the same seed.
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.seed = from.get()?;
+        self.done = from.get()?;
+        let result = Python::attach(|py| {
+            if self.seed.is_none() {
+                return Ok(());
+            }
+            self.reset.bind(py).call1((self.seed,))?;
+            for action in self.done.chunks_exact(self.actions.entries()) {
+                let step = self.step.bind(py).call1((self.action(py, action)?,))?;
+                // Only where its seed does not determine a world.
+                if step.get_item(2)?.is_truthy()? || step.get_item(3)?.is_truthy()? {
+                    self.reset.bind(py).call1((None::<u32>,))?;
+                }
+            }
+            Ok(())
         });
         self.outcome(result)
     }

@@ -318,3 +318,34 @@ def test_normalisation_is_kept():
     assert rewarded.step(0)[1] == pytest.approx(1 / rewarded.numbers()["deviation"])
     with pytest.raises(ap.ProblemError, match="only a Box"):
         NormalizeObservation(gymnasium.make("FrozenLake-v1"), 0, 1)
+
+
+class Corridor(gymnasium.Env):
+    """Ends by some steps into state 1, not by others; only ends in state 2."""
+
+    observation_space, action_space = gymnasium.spaces.Discrete(3), gymnasium.spaces.Discrete(2)
+    initial_state_distrib = np.array([1.0, 0.0, 0.0])
+    P = {
+        0: {0: [(1.0, 1, 5.0, True)], 1: [(1.0, 1, 1.0, False)]},
+        1: {0: [(1.0, 2, 1.0, True)], 1: [(0.5, 2, 10.0, True), (0.5, 0, 0.0, False)]},
+        2: {0: [(1.0, 2, 0.0, True)], 1: [(1.0, 2, 0.0, True)]},
+    }
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = 0
+        return self.state, {}
+
+    def step(self, action):
+        outcomes = self.P[self.state][int(action)]
+        _, self.state, reward, ended = outcomes[self.np_random.integers(len(outcomes))]
+        return self.state, reward, ended, False, {}
+
+
+def test_whether_a_step_ends_is_the_tables_to_say():
+    problem = ap.Problem(Corridor, ap.measure("steps") <= 100, discount=0.9)
+    # Between 5 at once, and 1 + 0.9 (5 + 0.9 v / 2) = v again and again.
+    assert ap.maximize(problem, "reward").value == pytest.approx(5.5 / (1 - 0.405))
+    assert ap.minimize(problem, "reward").value == pytest.approx(1.9)
+    quick = ap.Problem(Corridor, ap.measure("steps") <= 1, discount=0.9)
+    assert ap.maximize(quick, "reward").value == pytest.approx(5)

@@ -153,10 +153,17 @@ fn a_policy_on_the_edge_stays_open() {
     let model = model();
     let mixture = careful(&model);
     let z_bar = exact(&model, &mixture);
-    let edge: SharedSet = Arc::new(Bounds::new(vec![f64::NEG_INFINITY; 2], vec![z_bar[0], 0.0]).unwrap());
+    let most = z_bar[0];
+    let project = move |x: &[f64], out: &mut [f64]| out.copy_from_slice(&[x[0].min(most), x[1].min(0.0)]);
+    let edges: [SharedSet; 2] = [
+        Arc::new(Bounds::new(vec![f64::NEG_INFINITY; 2], vec![most, 0.0]).unwrap()),
+        Arc::new(FromProjection::new(2, project)),
+    ];
     let options = Options { first: 100, most: 1_500, ranges: known(), ..Options::default() };
-    let evaluation = found(&mixture, &edge, &options);
-    assert_eq!((evaluation.finding, evaluation.episodes), (Finding::Open, 1_500));
+    for edge in edges {
+        let evaluation = found(&mixture, &edge, &options);
+        assert_eq!((evaluation.finding, evaluation.episodes), (Finding::Open, 1_500));
+    }
 }
 
 /// No region of any size lies in a point, not even where nothing varied.

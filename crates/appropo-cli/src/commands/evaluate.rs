@@ -12,7 +12,7 @@ use serde_json::json;
 use super::verify::load_alive;
 use crate::problem::{Problem, Surroundings, limit};
 use crate::report::number;
-use crate::search::whole_world;
+use crate::world::whole_world;
 use crate::{Failure, Output};
 
 /// Plays the mixture of a run afresh and says what it measures.

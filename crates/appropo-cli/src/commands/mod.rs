@@ -13,7 +13,7 @@ pub use evaluate::run as evaluate;
 pub use export::run as export;
 pub use optimize::optimum;
 pub use report::page;
-pub use verify::{load_alive, run as verify};
+pub use verify::{load_alive, load_mixture, run as verify};
 
 use crate::args::Command;
 use crate::problem::Surroundings;

@@ -12,7 +12,7 @@ use appropo_run::Directory;
 use super::verify::load_alive;
 use crate::problem::{Problem, Surroundings, limit};
 use crate::report::number;
-use crate::search::whole_world;
+use crate::world::whole_world;
 use crate::{Failure, Output};
 
 /// Shows an episode of the mixture of a run: a map that moves on a terminal, lines where there is none.

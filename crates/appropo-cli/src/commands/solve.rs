@@ -7,7 +7,6 @@ use appropo::random;
 use appropo::solver::Round;
 use appropo_run::Directory;
 
-use super::verify::load_mixture;
 use crate::args::Solve;
 use crate::ended;
 use crate::judge::judge;
@@ -41,8 +40,10 @@ pub fn run(arguments: &Solve) -> Result<Output, Failure> {
             command: format!("appropo solve {}", record::PROBLEM),
         };
         let every = Duration::from_secs_f64(arguments.checkpoint_every);
-        let recorder = Recorder::begin(Path::new(folder), &problem, &settings, &about, every, progress)?;
-        return go_on(&problem, &settings, recorder, None, arguments.settings.json);
+        let folder = Path::new(folder);
+        let recorder = Recorder::begin(folder, &problem, &settings, &about, every, progress)?;
+        let end = run::to_its_end(&problem, &settings, recorder, None)?;
+        return ended(end, folder, &problem, &settings, arguments.settings.json);
     }
     let start = Instant::now();
     let mut rng = random::generator(settings.seed);
@@ -79,38 +80,29 @@ fn stopped(path: &str, json: bool) -> Output {
 /// Goes on with a run from its last checkpoint.
 pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Output, Failure> {
     record::catch_interrupts();
-    let directory = Directory::open(Path::new(folder))?;
+    let path = Path::new(folder);
+    let directory = Directory::open(path)?;
     let problem = Problem::load_run(&directory, &Surroundings::default())?;
-    let settings = problem.settings.clone();
-    if directory.has(record::RESULT) {
-        load_mixture(&directory, &problem)?;
-        run::complete(&directory, &Surroundings::default())?;
-        return ended::report(&directory, &problem, &settings)?.output(&problem, json);
-    }
-    let quiet = quiet || json;
-    let progress = Progress::new(&problem, settings.samples, quiet);
     let every = Duration::from_secs_f64(every);
-    let (recorder, checkpoint) = Recorder::resume(directory, &problem, &settings, every, progress)?;
-    if let (Some(checkpoint), false) = (&checkpoint, quiet) {
-        eprintln!("going on after round {}", checkpoint.rounds);
-    }
-    go_on(&problem, &settings, recorder, checkpoint.map(|c| c.state), json)
+    let end = run::resume(directory, &problem, every, record::unobserved(), quiet || json)?;
+    ended(end, path, &problem, &problem.settings, json)
 }
 
-fn go_on(
+/// Shows how a run on disk ended.
+fn ended(
+    end: End,
+    folder: &Path,
     problem: &Problem,
     settings: &Settings,
-    recorder: Recorder,
-    state: Option<Vec<u8>>,
     json: bool,
 ) -> Result<Output, Failure> {
-    let path = recorder.directory.path().to_owned();
-    let shown = path.display().to_string();
-    let failure = match run::to_its_end(problem, settings, recorder, state, &Surroundings::default())? {
+    let shown = folder.display().to_string();
+    let failure = match end {
         End::Stopped => return Ok(stopped(&shown, json)),
         End::Done { failure } => failure,
     };
-    let mut output = ended::report(&Directory::read(&path)?, problem, settings)?.output(problem, json)?;
+    let report = ended::report(&Directory::read(folder)?, problem, settings)?;
+    let mut output = report.output(problem, json)?;
     if let Some(error) = failure {
         eprintln!("error: {error}; the result is what had been found by then");
         output.status = 1;

@@ -10,7 +10,7 @@ use appropo::random;
 
 use super::document::{Entry, Table};
 use super::explain;
-use super::format::{ENVIRONMENTS, NAME};
+use super::format::{ENVIRONMENTS, NAME, OUTSIDE};
 use super::keys::{Key, Kind};
 use super::outside::{Described, OutsideWorld, Surroundings};
 use super::scene::Scene;
@@ -35,11 +35,11 @@ pub fn read(
     let own = ENVIRONMENTS.iter().filter(|e| e.name == text).flat_map(|e| e.keys);
     let table = environment.table([&NAME].into_iter().chain(own).collect())?;
     let scene = match (text, &surroundings.world) {
-        ("outside", Some(OutsideWorld::Model(model))) => {
+        (OUTSIDE, Some(OutsideWorld::Model(model))) => {
             same_measures(&outside(&table, &name, None)?.measures, model.measures(), &table)?;
             Scene::Tabular(World { model: Arc::clone(model), grid: None })
         }
-        ("outside", world) => Scene::Outside(outside(&table, &name, world.as_ref())?),
+        (OUTSIDE, world) => Scene::Outside(outside(&table, &name, world.as_ref())?),
         _ => world(&table, &name, discount, gamma)?,
     };
     let horizon = horizon(&table, &scene)?;

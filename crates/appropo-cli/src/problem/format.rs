@@ -51,6 +51,9 @@ const SEED: Key = Key::defaulted("seed", Kind::Count(0, u64::MAX), "0", "Where r
 /// The most of anything that a table has one row for.
 const MOST: u64 = 100_000_000;
 
+/// The world of another program.
+pub const OUTSIDE: &str = "outside";
+
 pub static ENVIRONMENTS: [Environment; 9] = [
     Environment {
         name: "mars-rover",
@@ -144,14 +147,14 @@ pub static ENVIRONMENTS: [Environment; 9] = [
         ],
     },
     Environment {
-        name: "outside",
+        name: OUTSIDE,
         about: "a world of another program, such as a Gymnasium environment in Python",
-        keys: &OUTSIDE,
+        keys: &OF_OUTSIDE,
     },
 ];
 
 /// Its size is what a policy for it must fit.
-const OUTSIDE: [Key; 9] = [
+const OF_OUTSIDE: [Key; 9] = [
     Key::optional("about", Kind::Name, "\"CartPole-v1\"", "What it is."),
     Key::required("measures", Kind::Names, "[\"cost\"]", "What is measured in it."),
     Key::optional("entries", Kind::Numbers, "[1]", "How many entries each measure has; 1 where not given."),

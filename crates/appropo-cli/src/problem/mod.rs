@@ -29,7 +29,7 @@ use crate::Failure;
 use crate::record::{About, PROBLEM, RUN};
 
 pub use constraint::Shown;
-pub use format::{ENVIRONMENTS, Environment, METHODS, ORACLE_WORDS, PLAYER_WORDS, SETS};
+pub use format::{ENVIRONMENTS, Environment, METHODS, ORACLE_WORDS, OUTSIDE, PLAYER_WORDS, SETS};
 pub use outside::{Answer, Make, Oracle, OutsideWorld, Revive, Stop, Surroundings};
 pub use scene::{Scene, limit};
 pub use schema::schema;

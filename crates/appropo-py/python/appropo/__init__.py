@@ -45,7 +45,7 @@ from .sets import (
     Simplex,
     Slab,
 )
-from .solve import maximize, minimize, solve
+from .solve import maximize, minimize, resume, solve
 
 __all__ = [
     "Affine",
@@ -90,5 +90,6 @@ __all__ = [
     "measure",
     "minimize",
     "norm",
+    "resume",
     "solve",
 ]

@@ -175,10 +175,11 @@ class Session:
         """
         The problem as a file with every default written out.
         """
-    def solve(self, /, folder: str | PathLike[str], every: SupportsFloat | SupportsIndex, observe: Any | None) -> bool:
+    def solve(self, /, folder: str | PathLike[str], resume: bool, every: SupportsFloat | SupportsIndex, observe: Any | None) -> bool:
         """
-        Solves the problem and writes the run into a folder. After every round `observe(line)` is called, unless it is
-        None; it stops the run by returning False. Returns whether Ctrl-C ended it.
+        Solves the problem and writes the run into a folder, or goes on with the run that is there. After every round
+        `observe(line)` is called, unless it is None; it stops the run by returning False. Returns whether Ctrl-C ended
+        it.
         """
     def verify(self, /, folder: str, seed: SupportsIndex | None) -> tuple[str, bool]:
         """
@@ -225,6 +226,11 @@ def built_in(name: str) -> str | None:
 def main(arguments: SupportsGetItem[int, str]) -> int:
     """
     Runs the command line with these arguments, and returns its exit status.
+    """
+
+def worlds() -> list[str]:
+    """
+    The names of the built-in worlds.
     """
 
 def __getattr__(name: str) -> Incomplete: ...

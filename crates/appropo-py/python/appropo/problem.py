@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ._appropo import Model, ProblemError, Session, built_in
+from ._appropo import Model, ProblemError, Session, built_in, worlds
 from .constraints import Constraint
 from .environments import BuiltIn, Measured, Outside, Played, Transition, acted, action_size, maker
 from .oracles import Asked
@@ -14,18 +14,6 @@ from .policy import Shape
 from .sets import ConvexSet
 from .tabular import model_of
 from .toml import write
-
-#: Worlds of appropo itself.
-WORLDS = (
-    "mars-rover",
-    "deep-sea-treasure",
-    "frozen-lake",
-    "cliff-walking",
-    "bandit",
-    "cart-pole",
-    "point-mass",
-    "garnet",
-)
 
 
 class Problem:
@@ -56,7 +44,7 @@ class Problem:
             if not isinstance(constraint, Constraint):
                 raise ProblemError(f"{constraint!r} is no constraint; write one as ap.measure('cost') <= 1")
         stated = "\n".join(constraint.text(self._sets) for constraint in self.constraints)
-        if isinstance(env, str) and env in WORLDS:
+        if isinstance(env, str) and env in worlds():
             env = BuiltIn(env)
         self._world: Outside | Model | None = None
         self._shape = Shape()
@@ -78,7 +66,7 @@ class Problem:
         environment = "[environment]\n" + "\n".join(lines)
         self._text = f"discount = {write(float(discount))}\n\n{environment}\n\n{stated}"
         self._own = "[solve]\n"
-        self._discount, self._horizon = float(discount), horizon
+        self._discount, self._horizon = float(discount), table.get("horizon")
         # Mistakes are told where the problem is made, not where it is solved.
         self._session({})
 

@@ -46,9 +46,7 @@ class Result:
     @property
     def _session(self) -> Session:
         # Made when it is needed: what it holds of Python's can't be collected while it lives.
-        if self._problem is not None:
-            return self._problem._session({}, self._asked)
-        return Session(str(_read(self.folder / "run.json")["problem"]), _text(self.folder / "problem.toml"))
+        return session_of(self.folder, self._problem, self._asked)
 
     @property
     def verdict(self) -> str:
@@ -222,12 +220,7 @@ def load(folder: str | Path, problem: Problem | None = None, oracle: Any = None)
     the ``oracle`` that found them.
     """
     place = Path(folder)
-    if problem is not None and not hasattr(problem, "_session"):
-        raise ProblemError(f"problem is {problem!r}; expected the ap.Problem that was solved")
-    if oracle is not None and problem is None:
-        raise ProblemError("an oracle acts in the world of a problem; pass problem= as well")
-    asked = None if oracle is None or problem is None else Asked(oracle, problem)
-    return Result(place, problem, asked)
+    return Result(place, problem, asked_of(oracle, problem))
 
 
 def compare(*results: Result, file: str | Path) -> Path:
@@ -235,6 +228,22 @@ def compare(*results: Result, file: str | Path) -> Path:
     if not results:
         raise ProblemError("compare() needs at least one result")
     return _write(file, results[0]._session.report([str(result.folder) for result in results]))
+
+
+def asked_of(oracle: Any, problem: Problem | None) -> Asked | None:
+    """The oracle of a run that is loaded or gone on with."""
+    if problem is not None and not hasattr(problem, "_session"):
+        raise ProblemError(f"problem is {problem!r}; expected the ap.Problem that was solved")
+    if oracle is not None and problem is None:
+        raise ProblemError("an oracle acts in the world of a problem; pass problem= as well")
+    return None if oracle is None or problem is None else Asked(oracle, problem)
+
+
+def session_of(folder: Path, problem: Problem | None, asked: Asked | None) -> Session:
+    """What a run is played and judged by."""
+    if problem is not None:
+        return problem._session({}, asked)
+    return Session(str(_read(folder / "run.json")["problem"]), _text(folder / "problem.toml"))
 
 
 def _remove(folder: Path, owner: int) -> None:

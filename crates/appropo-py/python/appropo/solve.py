@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ._appropo import Session
 from .oracles import Asked
 from .problem import Problem
 from .progress import Progress
-from .result import Optimum, Result, temporary_folder
+from .result import Optimum, Result, asked_of, session_of, temporary_folder
 
 #: Called after every round; returning False ends the run.
 Callback = Callable[[dict[str, Any]], Any]
@@ -53,23 +54,55 @@ def solve(
     }
     session = problem._session({**settings, **named}, asked)
     folder = temporary_folder() if run is None else Path(run)
-    shown = Progress.wanted(progress)
-    observe = _both(callback, shown)
     try:
-        stopped = session.solve(folder, checkpoint_every, observe)
+        stopped = _watched(session, folder, False, callback, progress, checkpoint_every)
     except BaseException:
         if run is None:
             shutil.rmtree(folder, ignore_errors=True)
         raise
+    return Result(folder, problem, asked, is_temporary=run is None, stopped=stopped)
+
+
+def resume(
+    folder: str | Path,
+    problem: Problem | None = None,
+    oracle: Any = None,
+    *,
+    callback: Callback | None = None,
+    progress: bool | None = None,
+    checkpoint_every: float = 60.0,
+) -> Result:
+    """Goes on with a run that was killed, from its last checkpoint, to the result that it would have had.
+
+    ``problem``, the one that was solved, is needed where its world or sets are Python's, and ``oracle`` where that is.
+    An environment must do the same again from the same seed to come to where it was; runs in vector environments and
+    with oracles of Python's start again from the beginning.
+    """
+    place, asked = Path(folder), asked_of(oracle, problem)
+    session = session_of(place, problem, asked)
+    stopped = _watched(session, place, True, callback, progress, checkpoint_every)
+    return Result(place, problem, asked, stopped=stopped)
+
+
+def _watched(
+    session: Session,
+    folder: Path,
+    resume: bool,
+    callback: Callback | None,
+    progress: bool | None,
+    checkpoint_every: float,
+) -> bool:
+    """Solves, and says whether Ctrl-C ended it."""
+    shown = Progress.wanted(progress)
+    try:
+        stopped = session.solve(folder, resume, checkpoint_every, _both(callback, shown))
     finally:
         if shown is not None:
             shown.close()
     if stopped and not (folder / "result.json").is_file():
         # Nothing was found yet.
-        if run is None:
-            shutil.rmtree(folder, ignore_errors=True)
         raise KeyboardInterrupt
-    return Result(folder, problem, asked, is_temporary=run is None, stopped=stopped)
+    return stopped
 
 
 def _both(callback: Callback | None, progress: Progress | None) -> Callback | None:

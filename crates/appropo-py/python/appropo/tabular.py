@@ -64,21 +64,10 @@ def model_of(env: Any, measure: Mapping[str, Measured], entries: list[tuple[str,
         return None
     played = Played(env, measure)
     states, actions = int(env.observation_space.n), int(env.action_space.n)
-    ends = {int(t[1]) for row in table.values() for outcomes in row.values() for t in outcomes if t[3]}
-    passed = {
-        int(t[1])
-        for state, row in table.items()
-        if int(state) not in ends
-        for outcomes in row.values()
-        for t in outcomes
-        if not t[3]
-    }
-    # A state in which some steps end and others do not: those that end go to one more state.
-    end = states if ends & passed else None
+    # Whether a step ends is the step's, not the state's that it leads to: those that do lead to one more state.
+    end = states
     outcomes = []
     for state, row in table.items():
-        if int(state) in ends - passed:
-            continue
         for action, possible in row.items():
             for probability, following, reward, terminated in possible:
                 step = Transition(
@@ -88,8 +77,7 @@ def model_of(env: Any, measure: Mapping[str, Measured], entries: list[tuple[str,
                     z = joined(played.measured(step))
                 except _Unknown:
                     return None
-                target = end if terminated and end is not None else int(following)
+                target = end if terminated else int(following)
                 outcomes.append((int(state), int(action), float(probability), target, z.tolist()))
     places = [(s, float(p)) for s, p in enumerate(np.asarray(start, dtype=np.float64)) if p > 0]
-    finals = [end] if end is not None else sorted(ends)
-    return Model(states + (end is not None), actions, entries, places, finals, outcomes)
+    return Model(states + 1, actions, entries, places, [end], outcomes)
