@@ -209,6 +209,27 @@ fn all_methods_and_players_agree() {
     }
 }
 
+/// Steps run to hundreds where the constraint is about a fraction, or to millions.
+#[test]
+fn objectives_may_be_of_another_size_than_the_constraints() {
+    let folder = folder("sizes");
+    let lake = "name = \"frozen-lake\"\nmap = \"8x8\"\nhorizon = 200";
+    let cases = [
+        ("lake", lake, "at_least = 0.8", 76.0920245),
+        // A step costs 0.01, and this many are needed for -0.2.
+        ("rover", "name = \"mars-rover\"", "between = [-0.3, -0.2]", 21.0),
+    ];
+    for (name, world, bound, steps) in cases {
+        let text =
+            format!("discount = 1\n[environment]\n{world}\n[[constraint]]\nmeasure = \"reward\"\n{bound}\n");
+        let file = problem(&folder, name, &text);
+        let (report, status) = json(&["minimize", &file, "--measure", "steps"]);
+        assert_eq!(status, 0);
+        let (value, bound) = (number(&report["objective"]["value"]), number(&report["objective"]["bound"]));
+        assert!((value - steps).abs() <= 1e-5 && value - bound <= 1e-5, "{name}: {value}, {bound}");
+    }
+}
+
 #[test]
 fn the_same_run_twice_prints_the_same() {
     let run = || {

@@ -40,10 +40,17 @@ pub fn optimum(
     let set = problem.target.set();
     let mut oracle = Exact::new(model.clone(), problem.discounting, settings.planner)?;
     let options = options(settings);
-    let mut maximum = match (settings.method, search) {
-        (Method::Occupancy, _) => by_programme(problem, &model, settings.tolerance)?,
-        (Method::Appropo, Search::Master) => maximize(set, &mut oracle, &options, &mut ())?,
-        (Method::Appropo, Search::Binary) => {
+    let found = match (settings.method, search) {
+        (Method::Occupancy, _) => Some(by_programme(problem, &model, settings.tolerance)?),
+        (Method::Appropo, Search::Binary) => None,
+        // Where episodes can last for millions of steps, the master problem may find no feasible point. The slower
+        // search still does.
+        (Method::Appropo, Search::Master) => Some(maximize(set, &mut oracle, &options, &mut ())?)
+            .filter(|maximum| maximum.value.is_some() || maximum.certificate.verdict == Verdict::Infeasible),
+    };
+    let mut maximum = match found {
+        Some(maximum) => maximum,
+        None => {
             let mut cache = Cache::new(oracle);
             let maximum = binary_search(set, &mut cache, &options, &mut ())?;
             oracle = cache.into_oracle();

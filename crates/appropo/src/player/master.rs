@@ -96,13 +96,31 @@ impl Hull {
 
     /// Moves to the point of hull ∩ set with the largest last entry, by the method of multipliers, and returns
     /// the decision λ = y − e for the set's multiplier y: its oracle answer is the best column to add.
-    /// The set must leave the last entry free.
-    pub(crate) fn maximize(&mut self, set: &dyn ConvexSet) -> Result<Decision> {
+    /// The set must leave the last entry free. The search for y starts from the one before.
+    pub(crate) fn maximize(&mut self, set: &dyn ConvexSet, y: &mut Vec<f64>) -> Result<Decision> {
+        // Counted from the point, a large objective takes no digits from the rest.
+        let last = self.point.len() - 1;
+        let mut centred = self.clone();
+        centred.vertices.iter_mut().for_each(|v| v.z[last] -= self.point[last]);
+        centred.gather();
+        let decision = centred.maximize_centred(set, y)?;
+        for (vertex, found) in self.vertices.iter_mut().zip(&centred.vertices) {
+            vertex.weight = found.weight;
+        }
+        self.prune();
+        Ok(decision)
+    }
+
+    fn maximize_centred(&mut self, set: &dyn ConvexSet, y: &mut Vec<f64>) -> Result<Decision> {
         let last = self.point.len() - 1;
         let size = self.vertices.iter().map(|v| norm(&v.z)).fold(f64::MIN_POSITIVE, f64::max);
-        // One unit of the objective for a violation of a thousandth of the hull's size.
+        // One unit of the objective for a violation of a thousandth of the hull's size; more where it is longer along
+        // the objective than across.
+        let across =
+            self.vertices.iter().map(|v| distance(&v.z[..last], &self.point[..last])).fold(0.0, f64::max);
         let mut rho = 1e3 / size;
-        let mut y = vec![0.0; last + 1];
+        let most = 1e5 / across.clamp(f64::MIN_POSITIVE, size);
+        y.resize(last + 1, 0.0);
         let mut nearest = vec![0.0; last + 1];
         let mut violation = f64::INFINITY;
         for _ in 0..STEPS {
@@ -112,7 +130,7 @@ impl Hull {
             self.minimize(&Smooth { set, linear: &linear, shift: &shift })?;
             let moved: Vec<f64> = self.point.iter().zip(&shift).map(|(x, s)| x + s).collect();
             project(set, &moved, &mut nearest)?;
-            y = moved.iter().zip(&nearest).map(|(u, p)| rho * (u - p)).collect();
+            *y = moved.iter().zip(&nearest).map(|(u, p)| rho * (u - p)).collect();
             y[last] = 0.0;
             let before = std::mem::replace(&mut violation, distance(&self.point, &nearest));
             if violation <= 1e-13 * size {
@@ -120,12 +138,11 @@ impl Hull {
             }
             // A larger penalty converges faster but loses as many digits of y = ρ(u − Γ(u)).
             if violation > 0.5 * before {
-                rho = (4.0 * rho).min(1e5 / size);
+                rho = (4.0 * rho).min(most);
             }
         }
-        self.prune();
-        let offset = dot(&y, &nearest);
-        let mut lam = y;
+        let offset = dot(y, &nearest);
+        let mut lam = y.clone();
         lam[last] = -1.0;
         Ok(Decision { lam, offset })
     }
@@ -460,15 +477,19 @@ mod tests {
                 set,
                 Arc::new(Bounds::new(vec![f64::NEG_INFINITY], vec![f64::INFINITY]).unwrap()),
             ]));
-            for _ in 0..20 {
-                let mut points = random_points(10, 4, &mut rng);
-                points.push(vec![0.0, 0.0, 0.0, -2.0]);
-                let mut hull = hull(&points);
-                let decision = hull.maximize(&with_objective).unwrap();
-                assert!(with_objective.distance(hull.point()) <= 1e-11);
-                let least = points.iter().map(|z| dot(&decision.lam, z)).fold(f64::INFINITY, f64::min);
-                let upper = decision.offset - least;
-                assert!((upper - hull.point()[3]).abs() <= 1e-8, "{upper} against {}", hull.point()[3]);
+            for (unit, origin) in [(1.0, 0.0), (1.0, 1e3), (1e4, 0.0), (1e-4, 0.0)] {
+                for _ in 0..20 {
+                    let mut points = random_points(10, 4, &mut rng);
+                    points.push(vec![0.0, 0.0, 0.0, -2.0]);
+                    points.iter_mut().for_each(|z| z[3] = origin + unit * z[3]);
+                    let mut hull = hull(&points);
+                    let decision = hull.maximize(&with_objective, &mut Vec::new()).unwrap();
+                    assert!(with_objective.distance(hull.point()) <= 1e-11 * unit.max(1.0));
+                    let least = points.iter().map(|z| dot(&decision.lam, z)).fold(f64::INFINITY, f64::min);
+                    let upper = decision.offset - least;
+                    let value = hull.point()[3];
+                    assert!((upper - value).abs() <= 1e-7 * unit.max(0.1), "{upper} against {value}");
+                }
             }
         }
     }

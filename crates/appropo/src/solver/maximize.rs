@@ -123,9 +123,9 @@ pub fn maximize<O: Respond>(
         let (mixture, calls) = (record.mixture(player.weights()), record.rounds);
         return Ok(none_found(mixture, certificate, top, calls));
     }
-    let mut hull = player.into_hull();
+    let (mut hull, mut price) = (player.into_hull(), Vec::new());
     for _ in 0..options.rounds {
-        let decision = hull.maximize(&set)?;
+        let decision = hull.maximize(&set, &mut price)?;
         let value = hull.point()[dim - 1];
         let feasible = set.contains(hull.point(), options.tolerance);
         if feasible && top.upper_bound - value <= options.tolerance {
