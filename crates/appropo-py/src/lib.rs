@@ -28,10 +28,11 @@ mod _appropo {
     #[pymodule_export]
     use super::world::World;
     use pyo3::prelude::*;
+    use std::ffi::OsString;
 
     /// Runs the command line with these arguments, and returns its exit status.
     #[pyfunction]
-    fn main(py: Python, arguments: Vec<String>) -> u8 {
+    fn main(py: Python, arguments: Vec<OsString>) -> u8 {
         py.detach(|| appropo_cli::run(arguments))
     }
 

@@ -18,7 +18,7 @@ pub fn run(folder: &str, file: &str, surroundings: &Surroundings) -> Result<Outp
     if file.extension().is_none_or(|extension| extension != "onnx") {
         let shown = file.display();
         return Err(Failure::Input(format!(
-            "--onnx {shown}: expected the name of a file such as policy.onnx"
+            "{shown}: expected the name of a file that ends in .onnx, such as policy.onnx"
         )));
     }
     let stem = file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());

@@ -87,18 +87,18 @@ fn entry(problem: &Problem, text: &str) -> Result<usize, Failure> {
         None => (text, None),
     };
     let known: Vec<&str> = measures.iter().map(|(name, _)| name).collect();
-    let range = measures.range(name).map_err(|error| {
-        Failure::Input(format!("--measure {text}: {error}; {}", suggestion(name, known.iter().copied())))
-    })?;
+    let range = measures
+        .range(name)
+        .map_err(|error| Failure::Input(format!("{error}; {}", suggestion(name, known.iter().copied()))))?;
     let count = range.len();
     if count == 0 {
-        return Err(Failure::Input(format!("--measure {text}: \"{name}\" has no entries")));
+        return Err(Failure::Input(format!("measure \"{name}\" has no entries")));
     }
-    let bad = |problem: String| Failure::Input(format!("--measure {text}: {problem}"));
+    let bad = |problem: String| Failure::Input(format!("measure \"{text}\": {problem}"));
     match index.map(str::parse::<usize>) {
         None if count == 1 => Ok(range.start),
         Some(Ok(i)) if i < count => Ok(range.start + i),
-        None => Err(bad(format!("\"{name}\" has {count} entries; write {name}[0] to {name}[{}]", count - 1))),
+        None => Err(bad(format!("it has {count} entries; write {name}[0] to {name}[{}]", count - 1))),
         Some(_) => Err(bad(format!("expected a whole number from 0 to {} in the brackets", count - 1))),
     }
 }

@@ -101,9 +101,9 @@ impl Problem {
         Ok(Self::read(&source::shown(&about.problem), Source { file: &file, text: &text }, surroundings)?)
     }
 
-    /// Reads the text of a problem file.
+    /// Reads the text of a problem that is in no file.
     pub fn parse(name: &str, text: &str, surroundings: &Surroundings) -> std::result::Result<Self, Mistake> {
-        Self::read(name, Source { file: PROBLEM, text }, surroundings)
+        Self::read(name, Source { file: "", text }, surroundings)
     }
 
     /// Each constraint in words, such as "safety: failure ≤ 0.2".
@@ -154,7 +154,7 @@ impl Problem {
 
 /// The set that one line states.
 pub fn set_of(line: &str, dim: usize, sets: &HashMap<String, SharedSet>) -> Result<(SharedSet, String)> {
-    let source = Source { file: "set", text: line };
+    let source = Source { file: "", text: line };
     let document = source.parse()?;
     let table = Table::read(source, document.get_ref(), 0..0, keys::with_sets(&[]))?;
     // No measure, hence no map that a vector could be named after.

@@ -9,6 +9,7 @@ use toml::de::DeTable;
 /// A mistake in a problem file, with the place and what to write instead.
 #[derive(Debug)]
 pub struct Mistake {
+    /// Empty where the text is of no file.
     file: String,
     /// Line and column from 1, the line's text, and how many characters are meant.
     place: Option<(usize, usize, String, usize)>,
@@ -19,8 +20,14 @@ impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let message = shown(&self.message);
         let Some((line, column, text, length)) = &self.place else {
-            return write!(f, "{}: {message}", self.file);
+            let colon = if self.file.is_empty() { "" } else { ": " };
+            return write!(f, "{}{colon}{message}", self.file);
         };
+        // A place in a text that its reader has not written tells nothing, but for what stands there.
+        if self.file.is_empty() {
+            let more = if text.chars().count() > 80 { "..." } else { "" };
+            return write!(f, "{message} (in {}{more})", shown(&text.chars().take(80).collect::<String>()));
+        }
         let margin = " ".repeat(line.to_string().len());
         let indent: String =
             text.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
