@@ -10,8 +10,8 @@ use numpy::{
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 
-use crate::Raised;
 use crate::errors::SetError;
+use crate::{Raised, world};
 
 /// A closed convex set, known by its projection.
 #[pyclass(frozen, subclass, module = "appropo._appropo")]
@@ -23,6 +23,9 @@ pub struct ConvexSet {
     /// What Python functions that it is made of raised.
     pub(crate) raised: Vec<Raised>,
 }
+
+/// Beyond this, squares are no numbers any more.
+const LARGEST: f64 = 1e100;
 
 type Numbers<'py> = PyArrayLikeDyn<'py, f64, AllowTypeChange>;
 
@@ -154,8 +157,11 @@ impl ConvexSet {
         let x = x
             .as_slice()
             .map_err(|_| SetError::new_err("x is not contiguous; pass numpy.ascontiguousarray(x)"))?;
-        if let Some(i) = x.iter().position(|v| !v.is_finite()) {
-            return Err(SetError::new_err(format!("entry {i} of x is {}; expected a finite number", x[i])));
+        if let Some(i) = x.iter().position(|v| v.abs() > LARGEST || v.is_nan()) {
+            let found = x[i];
+            return Err(SetError::new_err(format!(
+                "entry {i} of x is {found}; expected a number of at most {LARGEST:e} in size"
+            )));
         }
         let mut nearest = vec![0.0; x.len()];
         py.detach(|| {
@@ -187,8 +193,11 @@ fn shaped<'py>(py: Python<'py>, values: Vec<f64>, shape: &[usize]) -> PyResult<B
 fn call_projection(py: Python, project: &Py<PyAny>, x: &[f64], out: &mut [f64]) -> PyResult<()> {
     let found = project.call1(py, (PyArray1::from_slice(py, x),))?;
     let found = found.bind(py);
-    let nearest: PyReadonlyArray1<f64> =
-        py.import("numpy")?.call_method1("asarray", (found, "float64"))?.call_method0("ravel")?.extract()?;
+    let array = py.import("numpy")?.call_method1("asarray", (found, "float64")).map_err(|_| {
+        let (shown, expected) = (world::shown(found), out.len());
+        SetError::new_err(format!("the projection returned {shown}; expected {expected} numbers"))
+    })?;
+    let nearest: PyReadonlyArray1<f64> = array.call_method0("ravel")?.extract()?;
     let nearest = nearest.as_slice()?;
     if nearest.len() != out.len() {
         let (found, expected) = (nearest.len(), out.len());

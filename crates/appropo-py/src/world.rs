@@ -174,7 +174,11 @@ pub fn read(what: &str, value: &Bound<PyAny>, places: &mut [f64]) -> PyResult<()
         found = numbers.len();
         places.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
     } else {
-        let array = value.py().import("numpy")?.call_method1("asarray", (value, "float64"))?;
+        let array =
+            value.py().import("numpy")?.call_method1("asarray", (value, "float64")).map_err(|_| {
+                let (found, expected) = (shown(value), places.len());
+                WorldError::new_err(format!("found {found} as {what}; expected {expected} numbers"))
+            })?;
         if array.is_instance_of::<numpy::PyArrayDyn<f64>>() {
             return read(what, &array, places);
         }
@@ -186,6 +190,12 @@ pub fn read(what: &str, value: &Bound<PyAny>, places: &mut [f64]) -> PyResult<()
     Err(WorldError::new_err(format!(
         "found {found} numbers as {what}; expected {expected}, as the environment's spaces and the measures say"
     )))
+}
+
+/// A value as messages show it.
+pub fn shown(value: &Bound<PyAny>) -> String {
+    let text = value.repr().map_or_else(|_| "what can't be shown".into(), |text| text.to_string());
+    if text.chars().count() <= 80 { text } else { text.chars().take(77).chain("...".chars()).collect() }
 }
 
 /// A built-in world, to be acted in from Python.

@@ -22,14 +22,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._appropo import ConvexSet as _ConvexSet
 from ._appropo import SetError
+from .arguments import number, numbers, shown, text, whole
+from .shared import Shared
 from .toml import write
 
 Vector = Sequence[float] | NDArray[np.floating[Any]]
 Matrix = Sequence[Sequence[float]] | NDArray[np.floating[Any]]
 
 
-class ConvexSet:
+class ConvexSet(Shared):
     """A closed convex set in d dimensions."""
+
+    # NumPy must leave sums and products with arrays to this class.
+    __array_ufunc__ = None
 
     def __init__(self, core: _ConvexSet, *made_of: ConvexSet) -> None:
         self._core = core
@@ -51,7 +56,7 @@ class ConvexSet:
 
     def contains(self, x: ArrayLike, tolerance: float = 1e-9) -> Any:
         """Whether a vector lies in the set up to a tolerance, or every row of an array."""
-        return self._core.contains(_rows(x), tolerance)
+        return self._core.contains(_rows(x), _number("tolerance", tolerance))
 
     def share(self) -> ConvexSet:
         """The cone of all (x, t) with x/t in the set: what totals must satisfy for their share a step to lie in it.
@@ -71,39 +76,52 @@ class ConvexSet:
         """The set moved by a vector."""
         return ConvexSet(self._core.shifted(_vector("shift", by)), self)
 
+    __radd__ = __add__
+
     def __rmul__(self, factor: float) -> ConvexSet:
-        """The set with all points multiplied by a positive number."""
-        return ConvexSet(self._core.scaled(float(factor)), self)
+        """The set with all points multiplied by a number other than 0."""
+        return ConvexSet(self._core.scaled(_number("factor", factor)), self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} in {self.dim} dimensions: {self._core.requirement}>"
 
 
 def _rows(x: ArrayLike) -> NDArray[np.float64]:
-    return np.ascontiguousarray(x, dtype=np.float64)
+    return np.ascontiguousarray(numbers("x", x, SetError))
 
 
 def _vector(what: str, values: Vector) -> list[float]:
-    array = np.asarray(values, dtype=np.float64)
+    array = numbers(what, values, SetError)
     if array.ndim != 1:
         raise SetError(f"{what} has shape {array.shape}; expected a vector")
     return [float(value) for value in array]
 
 
 def _matrix(what: str, values: Matrix) -> list[list[float]]:
-    array = np.asarray(values, dtype=np.float64)
+    array = numbers(what, values, SetError)
     if array.ndim != 2:
         raise SetError(f"{what} has shape {array.shape}; expected a matrix")
     return [[float(value) for value in row] for row in array]
+
+
+def _number(what: str, value: float) -> float:
+    return number(what, value, SetError)
+
+
+def _cores(kind: str, sets: Sequence[ConvexSet]) -> list[_ConvexSet]:
+    if not sets:
+        raise SetError(f"{kind} needs at least one set")
+    for part in sets:
+        if not isinstance(part, ConvexSet):
+            raise SetError(f"{shown(part)} is no set; pass the sets one by one, as in {kind}(a, b)")
+    return [part._core for part in sets]
 
 
 class _Stated(ConvexSet):
     """A set that a problem file can state."""
 
     def __init__(self, dim: int, key: str, value: Any) -> None:
-        if dim < 1:
-            raise SetError(f"the set has {dim} dimensions; expected 1 or more")
-        super().__init__(_ConvexSet(f"{key} = {write(value)}", dim))
+        super().__init__(_ConvexSet(f"{key} = {write(value)}", whole("dim", dim, error=SetError)))
 
 
 class AtMost(_Stated):
@@ -135,7 +153,7 @@ class _Round(_Stated):
 
     def __init__(self, center: Vector, radius: float) -> None:
         values = _vector("center", center)
-        super().__init__(len(values), self._key, {"center": values, "radius": float(radius)})
+        super().__init__(len(values), self._key, {"center": values, "radius": _number("radius", radius)})
 
 
 class Ball(_Round):
@@ -169,7 +187,7 @@ class HalfSpace(_Stated):
 
     def __init__(self, normal: Vector, offset: float) -> None:
         values = _vector("normal", normal)
-        super().__init__(len(values), "halfspace", {"normal": values, "offset": float(offset)})
+        super().__init__(len(values), "halfspace", {"normal": values, "offset": _number("offset", offset)})
 
 
 class Slab(_Stated):
@@ -177,7 +195,7 @@ class Slab(_Stated):
 
     def __init__(self, normal: Vector, lower: float, upper: float) -> None:
         values = _vector("normal", normal)
-        limits = {"lower": float(lower), "upper": float(upper)}
+        limits = {"lower": _number("lower", lower), "upper": _number("upper", upper)}
         super().__init__(len(values), "slab", {"normal": values, **limits})
 
 
@@ -206,14 +224,14 @@ class Simplex(_Stated):
     """All x ≥ 0 with sum total."""
 
     def __init__(self, dim: int, total: float = 1.0) -> None:
-        super().__init__(dim, "simplex", {"total": float(total)})
+        super().__init__(dim, "simplex", {"total": _number("total", total)})
 
 
 class Entropy(_Stated):
     """All distributions over dim outcomes whose entropy in nats is at_least or more."""
 
     def __init__(self, dim: int, at_least: float) -> None:
-        super().__init__(dim, "entropy", {"at_least": float(at_least)})
+        super().__init__(dim, "entropy", {"at_least": _number("at_least", at_least)})
 
 
 class KLBall(_Stated):
@@ -221,7 +239,7 @@ class KLBall(_Stated):
 
     def __init__(self, reference: Vector, radius: float) -> None:
         values = _vector("reference", reference)
-        super().__init__(len(values), "kl", {"reference": values, "radius": float(radius)})
+        super().__init__(len(values), "kl", {"reference": values, "radius": _number("radius", radius)})
 
 
 class ReverseKLBall(_Stated):
@@ -229,33 +247,37 @@ class ReverseKLBall(_Stated):
 
     def __init__(self, reference: Vector, radius: float) -> None:
         values = _vector("reference", reference)
-        super().__init__(len(values), "reverse_kl", {"reference": values, "radius": float(radius)})
+        super().__init__(len(values), "reverse_kl", {"reference": values, "radius": _number("radius", radius)})
 
 
 class SecondOrderCone(_Stated):
     """All x with ‖(x₁, …, x_{d−1})‖ ≤ slope·x_d."""
 
     def __init__(self, dim: int, slope: float = 1.0) -> None:
-        super().__init__(dim, "second_order_cone", {"slope": float(slope)})
+        super().__init__(dim, "second_order_cone", {"slope": _number("slope", slope)})
 
 
 class Semidefinite(_Stated):
     """All order × order matrices, row by row, that are symmetric and positive semidefinite."""
 
     def __init__(self, order: int) -> None:
-        super().__init__(order * order, "semidefinite", True)
+        super().__init__(whole("order", order, error=SetError) ** 2, "semidefinite", True)
 
 
 class Intersection(ConvexSet):
     """What lies in every one of the sets."""
 
     def __init__(self, *sets: ConvexSet) -> None:
-        lines = [part._core.line for part in sets]
-        if sets and all(line is not None for line in lines):
-            parts = ", ".join(f"{{ {line} }}" for line in lines)
+        cores = _cores("Intersection", sets)
+        # A line alone does not say of how many dimensions its set is.
+        if len({core.dim for core in cores}) > 1:
+            dims = ", ".join(str(core.dim) for core in cores)
+            raise SetError(f"the sets of the intersection have {dims} dimensions; expected the same in all")
+        if all(core.line is not None for core in cores):
+            parts = ", ".join(f"{{ {core.line} }}" for core in cores)
             super().__init__(_ConvexSet(f"intersection = [{parts}]", sets[0].dim))
         else:
-            super().__init__(_ConvexSet.intersection([part._core for part in sets]), *sets)
+            super().__init__(_ConvexSet.intersection(cores), *sets)
 
 
 class Product(ConvexSet):
@@ -266,7 +288,7 @@ class Product(ConvexSet):
     """
 
     def __init__(self, *sets: ConvexSet) -> None:
-        super().__init__(_ConvexSet.product([part._core for part in sets]), *sets)
+        super().__init__(_ConvexSet.product(_cores("Product", sets)), *sets)
 
 
 class Custom(ConvexSet):
@@ -280,19 +302,22 @@ class Custom(ConvexSet):
     def __init__(
         self, project: Callable[[NDArray[np.float64]], ArrayLike], dim: int, name: str = "a set of mine"
     ) -> None:
-        if dim < 1:
-            raise SetError(f"dim is {dim}; expected 1 or more")
+        if not callable(project):
+            raise SetError(f"project is {shown(project)}; expected a function of a vector")
         # The core holds no function of Python's, so that all of them can be collected.
         this = weakref.ref(self)
-        super().__init__(_ConvexSet.from_projection(dim, lambda x: _called(this(), x), f"in {name}"))
         self._project = project
-        self.name = name
+        self.name = text("name", name, SetError)
+        dim = whole("dim", dim, error=SetError)
+        super().__init__(_ConvexSet.from_projection(dim, lambda x: _called(this(), x), f"in {name}"))
 
     @classmethod
     def from_cvxpy(cls, variable: Any, constraints: Sequence[Any], name: str = "a CVXPY set") -> Custom:
         """The values of a CVXPY variable that satisfy constraints. Needs the extra ``appropo[cvxpy]``."""
         import cvxpy
 
+        if not isinstance(variable, cvxpy.Variable):
+            raise SetError(f"variable is {shown(variable)}; expected a CVXPY variable")
         if not isinstance(constraints, Sequence):
             raise SetError("constraints are a list, as in from_cvxpy(x, [x <= 1])")
         # ‖y − x‖² but for what does not depend on y, and divided so that far points have no huge numbers.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._appropo import ProblemError
+from .arguments import shown, text
 
 
 def write(value: Any) -> str:
@@ -19,7 +20,7 @@ def write(value: Any) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, str):
-        return '"' + "".join(_escape(c) for c in value) + '"'
+        return '"' + "".join(_escape(c) for c in (text("a text", value) if value else "")) + '"'
     if isinstance(value, (int, np.integer)):
         return str(int(value))
     if isinstance(value, (float, np.floating)):
@@ -29,12 +30,12 @@ def write(value: Any) -> str:
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, (Sequence, np.ndarray)):
         return "[" + ", ".join(write(v) for v in value) + "]"
-    raise ProblemError(f"{value!r} is no number, text, list or table; it can't stand in a problem")
+    raise ProblemError(f"{shown(value)} is no number, text, list or table; it can't stand in a problem")
 
 
 def key(name: str) -> str:
     """A key, in quotation marks where it needs them."""
-    plain = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+    plain = text("a key of a table", name).isascii() and name.replace("-", "").replace("_", "").isalnum()
     return name if plain else write(name)
 
 
