@@ -120,7 +120,9 @@ impl Policy {
             )));
         }
         match self.observations.count() {
-            Some(count) if !(0.0..count as f64).contains(&observation[0]) => {
+            Some(count)
+                if !(0.0..count as f64).contains(&observation[0]) || observation[0].fract() != 0.0 =>
+            {
                 let found = observation[0];
                 Err(WorldError::new_err(format!(
                     "the observation is {found}; expected a state from 0 to {}",

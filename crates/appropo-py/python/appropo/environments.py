@@ -8,11 +8,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._appropo import ProblemError, WorldError
+from .arguments import number, numbers, shown, text
 from .vector import OneOf, Together, single
 
 #: The size of a space: how many elements it has, or the bounds of each number.
@@ -44,6 +46,8 @@ class Info:
     default: float | None = None
 
     def __call__(self, step: Transition) -> Any:
+        if not isinstance(step.info, Mapping):
+            raise WorldError(f"the step's info is {shown(step.info)}; expected a dictionary")
         value = step.info.get(self.key, self.default)
         if value is None:
             known = ", ".join(map(str, step.info)) or "nothing"
@@ -56,7 +60,7 @@ class Info:
 
 def info(key: str, default: float | None = None) -> Info:
     """The entry of ``info`` under a key, as a measure; ``default`` stands for it where it is missing."""
-    return Info(key, default)
+    return Info(key, None if default is None else number("default", default))
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,11 @@ class BuiltIn:
 
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        text("the name of a built-in world", self.name)
+        if not isinstance(self.settings, Mapping):
+            raise ProblemError(f"settings is {shown(self.settings)}; expected a dictionary")
 
 
 @dataclass(frozen=True)
@@ -83,12 +92,15 @@ class Played:
     """An environment as the solver plays it: flat observations and a measurement in every step."""
 
     def __init__(self, env: Any, measure: Mapping[str, Measured], sizes: list[int] | None = None) -> None:
+        for part in ("observation_space", "action_space"):
+            if not hasattr(env, part):
+                raise ProblemError(f"env: {shown(env)} has no {part}; expected an environment of Gymnasium")
         self.env = env
         self._names, self._sizes = list(measure), sizes
         self.observed = flattened("observation", env.observation_space)
         self._see = self.observed.flatten
         self._act = acted(env.action_space)
-        self._parts = [_part(how) for how in measure.values()]
+        self._parts = [_part(name, how) for name, how in measure.items()]
         self._previous: Any = None
         if hasattr(env, "announce"):
             self.announce = lambda action: env.announce(self._act(action))
@@ -128,16 +140,19 @@ class Played:
         step = self.transition(action)
         z: Any = self.measured(step)
         if not all(map(_is_single, z)):
-            self._check(z)
-            z = joined(z)
+            z = joined(self._checked(z))
         return self._see(step.observation), z, step.terminated, step.truncated
 
-    def _check(self, parts: list[Any]) -> None:
-        for name, part, size in zip(self._names, parts, self._sizes or [], strict=False):
-            if np.size(part) != size:
+    def _checked(self, parts: list[Any]) -> list[Any]:
+        """The parts of a measurement as arrays, which have as many entries as in the first step."""
+        named = zip(self._names, parts, strict=True)
+        arrays = [numbers(f'measure "{name}"', part, WorldError, finite=False) for name, part in named]
+        for name, array, size in zip(self._names, arrays, self._sizes or [], strict=False):
+            if array.size != size:
                 raise WorldError(
-                    f'measure "{name}" has {np.size(part)} entries here; expected {size}, as in the first step'
+                    f'measure "{name}" has {array.size} entries here; expected {size}, as in the first step'
                 )
+        return arrays
 
     def entries(self) -> list[int]:
         """How many entries each measure has, found by taking a step."""
@@ -146,13 +161,32 @@ class Played:
         space.seed(0)
         sample = np.asarray(space.sample())
         action = int(sample) - int(space.start) if hasattr(space, "n") else sample.ravel()
-        return [int(np.size(value)) for value in self.measured(self.transition(action))]
+        return [value.size for value in self._checked(self.measured(self.transition(action)))]
 
 
-def _part(how: Measured) -> Any:
+def with_reward_and_steps(measure: Any) -> dict[str, Measured]:
+    """All that is measured: what the caller names, the reward, and the number of steps."""
+    if not isinstance(measure, Mapping):
+        raise ProblemError(f"measure is {shown(measure)}; expected a dictionary, such as {{'cost': 'cost'}}")
+    for name in measure:
+        text("the name of a measure", name)
+    steps = measure.get("steps", 1)
+    if not isinstance(steps, Real) or steps != 1:
+        raise ProblemError(f'measure "steps" is {shown(steps)}, but "steps" counts steps: it is 1 or left out')
+    return {"reward": "reward", "steps": 1.0, **measure}
+
+
+def _part(name: str, how: Measured) -> Any:
     if isinstance(how, str):
         return _reward if how == "reward" else Info(how)
-    return how if callable(how) else float(how)
+    if callable(how):
+        return how
+    if not isinstance(how, Real) or not np.isfinite(float(how)):
+        raise ProblemError(
+            f'measure "{name}" is {shown(how)}; expected a number, the key of an entry of info, or a function of the '
+            "step"
+        )
+    return float(how)
 
 
 def _reward(step: Transition) -> Any:
@@ -169,14 +203,14 @@ def joined(parts: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def five(answer: Any) -> tuple[Any, Any, Any, Any, Any]:
     """What a step returns: Gymnasium's five values, or Safety-Gymnasium's six with the cost put into the info."""
-    if len(answer) == 5:
+    count = len(answer) if isinstance(answer, (tuple, list)) else None
+    if count == 5:
         return answer  # type: ignore[no-any-return]
-    if len(answer) == 6:
+    if count == 6:
         observation, reward, cost, terminated, truncated, about = answer
         return observation, reward, terminated, truncated, {**about, "cost": cost}
-    raise WorldError(
-        f"step() returned {len(answer)} values; expected (observation, reward, terminated, truncated, info)"
-    )
+    found = f"{count} values" if count is not None else type(answer).__name__
+    raise WorldError(f"step() returned {found}; expected (observation, reward, terminated, truncated, info)")
 
 
 @dataclass(frozen=True)
@@ -194,16 +228,72 @@ def flattened(what: str, space: Any) -> Flattened:
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):
-        start = int(space.start)
-        return Flattened(int(space.n), lambda seen: int(np.asarray(seen).item()) - start, 0)
+        return Flattened(int(space.n), _counter(what, space), 0)
     if isinstance(space, spaces.Box):
         entries = int(np.prod(space.shape))
         return Flattened([(-np.inf, np.inf)] * entries, lambda seen: seen, len(space.shape))
     try:
         flat = spaces.flatten_space(space)
-        return Flattened([(-np.inf, np.inf)] * flat.shape[0], lambda seen: spaces.flatten(space, seen), None)
+        size: Size = [(-np.inf, np.inf)] * flat.shape[0]
     except (NotImplementedError, AttributeError, TypeError):
         raise ProblemError(f"the {what} space is {space}; expected one that can be made a vector") from None
+
+    def see(seen: Any) -> Any:
+        try:
+            return spaces.flatten(space, seen)
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+            raise WorldError(f"the {what} is {shown(seen)}; expected one of {space}") from error
+
+    return Flattened(size, see, None if space.shape is None else len(space.shape))
+
+
+def _counter(what: str, space: Any) -> Callable[[Any], int]:
+    """Counts the elements of a Discrete space from 0."""
+    start, end = int(space.start), int(space.start + space.n)
+
+    def count(element: Any) -> int:
+        number = element if type(element) is int else _single(element)
+        if not start <= number < end or number != int(number):
+            raise WorldError(f"the {what} is {shown(element)}; expected one of {space}")
+        return int(number) - start
+
+    return count
+
+
+def _single(value: Any) -> float:
+    """The one number that a value is; NaN where it is none."""
+    try:
+        array = np.asarray(value)
+        return array.item() if array.dtype.kind in "biuf" else np.nan
+    except ValueError:
+        return np.nan
+
+
+def unflattened(space: Any, observation: Any) -> Any:
+    """An observation as the environment shows it, where the solver sees a vector."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        return int(observation[0]) + int(space.start)
+    if isinstance(space, spaces.Box):
+        return observation.astype(space.dtype).reshape(space.shape)
+    return spaces.unflatten(space, observation)
+
+
+def chosen(space: Any, action: Any) -> Any:
+    """What a policy of Python's does, as the solver does it."""
+    from gymnasium import spaces
+
+    what = "policy's action"
+    if isinstance(space, spaces.Discrete):
+        return _counter(what, space)(action)
+    flat = numbers(f"the {what}", action, WorldError).ravel()
+    if flat.size != space.low.size:
+        raise WorldError(f"the {what} is {shown(action)}; expected {space.low.size} numbers")
+    shaped = flat.astype(space.dtype).reshape(space.shape)
+    if np.any(shaped < space.low) or np.any(shaped > space.high):
+        raise WorldError(f"the {what} is {shown(action)}; expected one of {space}; numpy.clip keeps to its bounds")
+    return flat
 
 
 def acted(space: Any) -> Callable[[Any], Any]:
@@ -215,8 +305,10 @@ def acted(space: Any) -> Callable[[Any], Any]:
         return (lambda action: action + start) if start else (lambda action: action)
     if isinstance(space, spaces.Box):
         shape, dtype = space.shape, space.dtype
+        if dtype.kind in "iu":
+            return lambda action: np.rint(action).astype(dtype).reshape(shape)
         return lambda action: np.asarray(action, dtype=dtype).reshape(shape)
-    raise ProblemError(f"the action space is {space}; expected Discrete or Box")
+    raise ProblemError(f"the action space is {space}; expected Discrete or Box; wrap the environment to have one")
 
 
 def action_size(space: Any) -> Size:
@@ -253,7 +345,7 @@ def maker(env: Any) -> tuple[Callable[[int | None], Any], str, int]:
         make, about = _copies(env), env.spec.id if getattr(env, "spec", None) is not None else type(env).__name__
     else:
         raise ProblemError(
-            f"env is {env!r}; expected the id of an environment, a function that makes one, an environment, "
+            f"env is {shown(env)}; expected the id of an environment, a function that makes one, an environment, "
             "or the name of a built-in world"
         )
     return (lambda _: make()), about, 1
@@ -290,8 +382,10 @@ def _by_id(name: str) -> Callable[[], Any]:
                 return lambda: mo_gymnasium.make(name)
         except ImportError:
             pass
-        # Gymnasium says what it knows instead.
-        gymnasium.spec(name)
+        try:
+            gymnasium.spec(name)
+        except (gymnasium.error.Error, ImportError) as error:
+            raise ProblemError(f'env is "{name}", which is no built-in world, nor of Gymnasium: {error}') from error
     if str(gymnasium.registry[name].entry_point).startswith("mo_gymnasium"):
         import mo_gymnasium
 

@@ -8,7 +8,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from ._appropo import WorldError
+from ._appropo import ProblemError, WorldError
+from .arguments import numbers, shown
 from .environments import BuiltIn
 from .problem import Problem
 
@@ -36,7 +37,7 @@ class World(gymnasium.Env[Any, Any]):
         **settings: Any,
     ) -> None:
         if render_mode not in (None, "ansi"):
-            raise ValueError(f'render_mode is "{render_mode}"; expected None or "ansi"')
+            raise ProblemError(f'render_mode is "{render_mode}"; expected None or "ansi"')
         self._made = {"name": name, "discount": discount, "horizon": horizon, "render_mode": render_mode, **settings}
         session = Problem(BuiltIn(name, settings), discount=discount, horizon=horizon)._session({})
         self.render_mode = render_mode
@@ -58,9 +59,9 @@ class World(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Acts."""
-        if not self.action_space.contains(action) and isinstance(self.action_space, spaces.Discrete):
-            raise WorldError(f"the action is {action!r}; expected one of {self.action_space}")
-        row = np.asarray(action, dtype=np.float64).ravel().tolist()
+        if isinstance(self.action_space, spaces.Discrete) and not self.action_space.contains(action):
+            raise WorldError(f"the action is {shown(action)}; expected one of {self.action_space}")
+        row = numbers("the action", action, WorldError).ravel().tolist()
         seen, z, ended, cut_off = self._world.step(row)
         measured, start = {}, 0
         for name, entries in self._measures:

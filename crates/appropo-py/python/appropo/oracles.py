@@ -10,13 +10,15 @@ name, and ``load_policy(arrays)``, which makes the policy again.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._appropo import Network, ProblemError, RunError, WorldError
-from .environments import Played
+from .arguments import numbers, shown, text, whole
+from .environments import Played, chosen, unflattened
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -30,8 +32,8 @@ class Asked:
     """An oracle as the solver asks it."""
 
     def __init__(self, oracle: Any, problem: Problem) -> None:
-        if not callable(getattr(oracle, "respond", None)):
-            raise ProblemError(f"oracle is {oracle!r}; expected a name, or an object with respond(lam)")
+        if isinstance(oracle, type) or not callable(getattr(oracle, "respond", None)):
+            raise ProblemError(f"oracle is {shown(oracle)}; expected a name, or an object with respond(lam)")
         self._oracle = oracle
         self._problem = problem
         self._takes_offset = len(inspect.signature(oracle.respond).parameters) > 1
@@ -46,8 +48,12 @@ class Asked:
         if not (isinstance(answer, tuple) and len(answer) == 2):
             raise ProblemError(f"respond() returned {type(answer).__name__}; expected (policy, z_hat)")
         policy, z_hat = answer
-        rows = np.atleast_2d(np.asarray(z_hat, dtype=np.float64))
-        samples = int(getattr(self._oracle, "samples", 0))
+        rows = np.atleast_2d(numbers("z_hat", z_hat))
+        if rows.ndim != 2 or not rows.size:
+            raise ProblemError(
+                f"z_hat has shape {np.shape(z_hat)}; expected one measurement, or a row for each episode"
+            )
+        samples = whole("the oracle's samples", getattr(self._oracle, "samples", 0), least=0)
         return (policy if isinstance(policy, Network) else self._acting(policy)), np.ascontiguousarray(rows), samples
 
     def revive(self, tensors: dict[str, NDArray[np.float32]]) -> Any:
@@ -72,26 +78,22 @@ class Acting:
         self._oracle = oracle
         self._seen, self._done = env.observation_space, env.action_space
         self._predict = getattr(policy, "predict", None)
+        if self._predict is None and not callable(policy):
+            raise ProblemError(
+                f"the policy is {shown(policy)}; expected a function of the observation, or predict(observation)"
+            )
 
     def act(self, observation: NDArray[np.float64], step: int, seed: int) -> Any:
         """The action, flat. The seed is new at the start of every episode."""
         if step == 0 and hasattr(self._oracle, "seed_policy"):
             self._oracle.seed_policy(self._policy, seed)
-        if hasattr(self._seen, "n"):
-            seen: Any = int(observation[0]) + int(self._seen.start)
-        elif hasattr(self._seen, "low"):
-            seen = observation.astype(self._seen.dtype).reshape(self._seen.shape)
-        else:
-            from gymnasium import spaces
-
-            seen = spaces.unflatten(self._seen, observation)
-        action = self._predict(seen)[0] if self._predict is not None else self._policy(seen)
-        if hasattr(self._done, "n"):
-            chosen = int(action) - int(self._done.start)
-            if not 0 <= chosen < self._done.n:
-                raise WorldError(f"the policy's action is {action!r}; expected one of {self._done}")
-            return chosen
-        return np.asarray(action, dtype=np.float64).ravel()
+        seen = unflattened(self._seen, observation)
+        if self._predict is None:
+            return chosen(self._done, self._policy(seen))
+        answer = self._predict(seen)
+        if not (isinstance(answer, tuple) and len(answer) == 2):
+            raise WorldError(f"the policy's predict() returned {shown(answer)}; expected (action, state)")
+        return chosen(self._done, answer[0])
 
     def tensors(self) -> dict[str, NDArray[np.float32]]:
         """What it is made of; where its oracle does not say, a number under which it is kept."""
@@ -99,7 +101,12 @@ class Acting:
             self._kept.append(self._policy)
             return {_KEPT: np.array([len(self._kept) - 1], dtype=np.float32)}
         arrays = self._oracle.save_policy(self._policy)
-        return {name: np.asarray(array, dtype=np.float32) for name, array in arrays.items()}
+        if not isinstance(arrays, Mapping):
+            raise ProblemError(f"save_policy() returned {shown(arrays)}; expected a dictionary of arrays")
+        return {
+            text("the name of an array", name): numbers(f'array "{name}"', array, finite=False).astype(np.float32)
+            for name, array in arrays.items()
+        }
 
 
 class SB3:
@@ -240,6 +247,7 @@ class _Rewarded:
 
 def _network(policy: Any) -> Network | None:
     """A policy of Stable-Baselines3 as a network of ours, where it is made of plain layers."""
+    from gymnasium.spaces import Discrete
     from stable_baselines3.common.policies import ActorCriticPolicy
     from stable_baselines3.common.torch_layers import FlattenExtractor
     from torch import nn
@@ -258,7 +266,7 @@ def _network(policy: Any) -> Network | None:
         (layer.weight.detach().cpu().numpy(), layer.bias.detach().cpu().numpy().tolist())
         for layer in [*linear, policy.action_net]
     ]
-    counts = hasattr(policy.observation_space, "n")
+    counts = isinstance(policy.observation_space, Discrete)
     if hasattr(policy.action_space, "n"):
         return Network(layers, activation, counts)
     if policy.squash_output or not hasattr(policy, "log_std"):

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._appropo import Policy, WorldError
+from .arguments import numbers, shown, whole
+from .shared import Shared
 
 
 @dataclass(frozen=True)
@@ -22,12 +24,14 @@ class Shape:
     ndim: int | None = None
 
 
-class MixedPolicy:
+class MixedPolicy(Shared):
     """A mixture of policies, used as those of Stable-Baselines3 are.
 
     A policy is drawn at the first call and whenever ``episode_start`` is true; call :meth:`reset` between episodes
     where you don't pass it. Several observations at once, in a list or as rows of an array, are of as many episodes.
     """
+
+    _instead = "save its result, and load that where it is needed"
 
     def __init__(self, core: Policy, shape: Shape | None = None) -> None:
         self._core = core
@@ -45,7 +49,7 @@ class MixedPolicy:
         """Ends all episodes: the next call draws anew, from this seed where one is given."""
         self._episodes = []
         if seed is not None:
-            self._core.seed(seed)
+            self._core.seed(whole("seed", seed, least=0))
 
     def predict(
         self,
@@ -60,15 +64,17 @@ class MixedPolicy:
         as they are drawn, not for these.
         """
         rows, is_single = self._rows(observation)
-        starts = np.broadcast_to(
-            np.asarray(episode_start if episode_start is not None else False, dtype=bool), len(rows)
-        )
+        starts = np.asarray(False if episode_start is None else episode_start, dtype=bool)
+        if starts.size not in (1, len(rows)):
+            found, expected = shown(episode_start), len(rows)
+            raise WorldError(f"episode_start is {found}; expected true or false for each of {expected} observations")
+        starts = np.broadcast_to(starts.ravel(), len(rows))
         if len(self._episodes) != len(rows):
             starts, self._episodes = np.full(len(rows), True), [(0, 0)] * len(rows)
         actions = []
         for place, (row, start) in enumerate(zip(rows, starts, strict=True)):
             number, step = (self._core.draw(), 0) if start else self._episodes[place]
-            drawn = self._core.act(number, row, step, deterministic)
+            drawn = self._core.act(number, row, step, bool(deterministic))
             actions.append(self._shape.act(int(drawn[0]) if isinstance(self._core.actions, int) else drawn))
             self._episodes[place] = (number, step + 1)
         return (actions[0] if is_single else np.asarray(actions)), state
@@ -78,13 +84,21 @@ class MixedPolicy:
         axes = self._shape.ndim
         if axes is None and self._shape.see is Shape.see:
             axes = 0 if isinstance(self._core.observations, int) else 1
-        is_single = isinstance(observation, dict | tuple) if axes is None else np.ndim(observation) <= axes
         try:
+            is_single = isinstance(observation, dict | tuple) if axes is None else np.ndim(observation) <= axes
             parts = [observation] if is_single else list(observation)
-            rows = [np.asarray(self._shape.see(part), dtype=np.float64).ravel().tolist() for part in parts]
-        except (TypeError, ValueError, KeyError, IndexError) as error:
-            raise WorldError(f"the observation {observation!r} does not fit the environment: {error}") from error
-        return rows, is_single
+        except (TypeError, ValueError):
+            raise WorldError(f"the observation is {shown(observation)}; expected one, or a list of several") from None
+        if not parts:
+            raise WorldError("there is no observation; expected one or more")
+        seen = [numbers("the observation", self._shape.see(part), WorldError) for part in parts]
+        return [part.ravel().tolist() for part in seen], is_single
+
+    def __copy__(self) -> MixedPolicy:
+        """The same policies in episodes of their own."""
+        twin = MixedPolicy(self._core, self._shape)
+        twin._episodes = list(self._episodes)
+        return twin
 
     def __len__(self) -> int:
         return len(self.weights)

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ._appropo import Model, ProblemError, Session, built_in, worlds
+from .arguments import number, place, shown, text, whole
 from .constraints import Constraint
-from .environments import BuiltIn, Measured, Outside, Played, Transition, acted, action_size, maker
+from .environments import (
+    BuiltIn,
+    Measured,
+    Outside,
+    Played,
+    Transition,
+    acted,
+    action_size,
+    maker,
+    with_reward_and_steps,
+)
 from .oracles import Asked
 from .policy import Shape
 from .sets import ConvexSet
+from .shared import Shared
 from .tabular import model_of
 from .toml import write
 
 
-class Problem:
+class Problem(Shared):
     """A world, what is measured along its episodes, and the constraints on the expected long-term measurements.
 
     ``env`` is the id of a Gymnasium or MO-Gymnasium environment, a function that makes one, an environment, or the name
@@ -38,11 +50,16 @@ class Problem:
         horizon: int | None = None,
         name: str | None = None,
     ) -> None:
+        discount = number("discount", discount)
+        horizon = None if horizon is None else whole("horizon", horizon)
+        name = None if name is None else text("name", name)
         self._sets: dict[str, ConvexSet] = {}
+        if not isinstance(constraints, (Constraint, Iterable)):
+            raise ProblemError(f"constraints is {shown(constraints)}; expected a list of them")
         self.constraints = (constraints,) if isinstance(constraints, Constraint) else tuple(constraints)
         for constraint in self.constraints:
             if not isinstance(constraint, Constraint):
-                raise ProblemError(f"{constraint!r} is no constraint; write one as ap.measure('cost') <= 1")
+                raise ProblemError(f"{shown(constraint)} is no constraint; write one as ap.measure('cost') <= 1")
         stated = "\n".join(constraint.text(self._sets) for constraint in self.constraints)
         if isinstance(env, str) and env in worlds():
             env = BuiltIn(env)
@@ -57,18 +74,17 @@ class Problem:
             if horizon is not None:
                 table["horizon"] = horizon
         else:
-            measure = measure or {}
-            if measure.get("steps", 1) != 1 or not all(isinstance(name, str) for name in measure):
-                raise ProblemError('measures are named by texts, and "steps" counts steps: it is 1 or left out')
-            table = self._outside(env, {"reward": "reward", "steps": 1.0, **measure}, horizon)
+            table = self._outside(env, with_reward_and_steps({} if measure is None else measure), horizon)
             self.name = name or str(table["about"])
         lines = [f"{key} = {write(value)}" for key, value in table.items()]
         environment = "[environment]\n" + "\n".join(lines)
-        self._text = f"discount = {write(float(discount))}\n\n{environment}\n\n{stated}"
+        self._text = f"discount = {write(discount)}\n\n{environment}\n\n{stated}"
         self._own = "[solve]\n"
-        self._discount, self._horizon = float(discount), table.get("horizon")
+        self._discount, self._horizon = discount, table.get("horizon")
         # Mistakes are told where the problem is made, not where it is solved.
-        self._session({})
+        measures = dict(self._session({}).measures)
+        for constraint in self.constraints:
+            constraint.check(measures)
 
     @classmethod
     def load(cls, name_or_path: str | Path) -> Problem:
@@ -77,14 +93,17 @@ class Problem:
         >>> Problem.load("mars-rover-diverse").measures["visits"]
         64
         """
-        text = built_in(str(name_or_path))
-        path = Path(name_or_path)
-        if text is None or path.is_file():
+        path = place("name_or_path", name_or_path)
+        content = built_in(str(path))
+        if content is None or path.is_file():
             try:
-                text = path.read_text(encoding="utf-8")
-            except OSError as error:
+                content = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
                 raise ProblemError(f"{path} can't be read ({error}), nor is it a built-in problem") from error
-        return cls._of(path.stem, text)
+        try:
+            return cls._of(path.stem, content)
+        except ProblemError as error:
+            raise ProblemError(f"{path}: {error}") from None
 
     @classmethod
     def _of(cls, name: str, text: str) -> Problem:

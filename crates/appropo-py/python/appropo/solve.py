@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ._appropo import Session
+from ._appropo import ProblemError, Session
+from .arguments import number, place, text
 from .oracles import Asked
 from .problem import Problem
 from .progress import Progress
@@ -53,7 +54,7 @@ def solve(
         "seed": seed,
     }
     session = problem._session({**settings, **named}, asked)
-    folder = temporary_folder() if run is None else Path(run)
+    folder = temporary_folder() if run is None else place("run", run)
     try:
         stopped = _watched(session, folder, False, callback, progress, checkpoint_every)
     except BaseException:
@@ -78,10 +79,10 @@ def resume(
     An environment must do the same again from the same seed to come to where it was; runs in vector environments and
     with oracles of Python's start again from the beginning.
     """
-    place, asked = Path(folder), asked_of(oracle, problem)
-    session = session_of(place, problem, asked)
-    stopped = _watched(session, place, True, callback, progress, checkpoint_every)
-    return Result(place, problem, asked, stopped=stopped)
+    path, asked = place("folder", folder), asked_of(oracle, problem)
+    session = session_of(path, problem, asked)
+    stopped = _watched(session, path, True, callback, progress, checkpoint_every)
+    return Result(path, problem, asked, stopped=stopped)
 
 
 def _watched(
@@ -93,9 +94,12 @@ def _watched(
     checkpoint_every: float,
 ) -> bool:
     """Solves, and says whether Ctrl-C ended it."""
+    if callback is not None and not callable(callback):
+        raise ProblemError(f"callback is {callback!r}; expected a function of a round")
+    every = number("checkpoint_every", checkpoint_every)
     shown = Progress.wanted(progress)
     try:
-        stopped = session.solve(folder, resume, checkpoint_every, _both(callback, shown))
+        stopped = session.solve(folder, resume, every, _both(callback, shown))
     finally:
         if shown is not None:
             shown.close()
@@ -133,4 +137,4 @@ def minimize(problem: Problem | str | Path, measure: str, **settings: Any) -> Op
 def _optimum(problem: Problem | str | Path, measure: str, sign: float, settings: dict[str, Any]) -> Optimum:
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
-    return Optimum(*problem._session(settings).optimize(measure, sign), problem._shape)
+    return Optimum(*problem._session(settings).optimize(text("measure", measure), sign), problem._shape)

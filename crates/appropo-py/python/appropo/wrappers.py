@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._appropo import ProblemError
+from .arguments import number, numbers
 
 
 class NormalizeObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -30,8 +31,8 @@ class NormalizeObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
         space = env.observation_space
         if not isinstance(space, gymnasium.spaces.Box):
             raise ProblemError(f"the observation space is {space}; only a Box can be normalised")
-        self._mean = np.asarray(mean, dtype=np.float64).reshape(space.shape)
-        self._deviation = np.maximum(np.asarray(deviation, dtype=np.float64).reshape(space.shape), 1e-8)
+        self._mean = _shaped("mean", mean, space.shape)
+        self._deviation = np.maximum(_shaped("deviation", deviation, space.shape), 1e-8)
         self.observation_space = gymnasium.spaces.Box(-10.0, 10.0, space.shape, np.float32)
 
     @classmethod
@@ -68,6 +69,13 @@ class NormalizeObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
         return np.asarray(shown, dtype=np.float32)
 
 
+def _shaped(what: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    array = numbers(what, value)
+    if array.size != np.prod(shape):
+        raise ProblemError(f"{what} has {array.size} entries; expected {int(np.prod(shape))}, as observations have")
+    return array.reshape(shape)
+
+
 class NormalizeReward(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Divides rewards by the deviation of the discounted return, so that returns are about 1 in size.
 
@@ -77,7 +85,7 @@ class NormalizeReward(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: Any, deviation: float) -> None:
         super().__init__(env)
-        if not deviation > 0:
+        if number("deviation", deviation) <= 0:
             raise ProblemError(f"deviation is {deviation}; expected a number above 0")
         self._deviation = float(deviation)
 
