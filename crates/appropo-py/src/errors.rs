@@ -58,7 +58,9 @@ fn of_files(error: &FileError) -> String {
     match error {
         FileError::NotEmpty { path } => {
             let path = path.display();
-            format!("{path} is not empty; choose another folder, or read the run that it holds with ap.load")
+            format!(
+                "{path} is not empty; choose another folder, or use ap.load or ap.resume if it holds a run"
+            )
         }
         FileError::NoRun { path } => {
             format!("{} holds no run: it has no file run.json; name the folder of a run", path.display())

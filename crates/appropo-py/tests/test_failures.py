@@ -137,7 +137,7 @@ def test_what_was_found_can_be_read_without_its_problem(tmp_path):
     kept = ap.load(tmp_path / "run")
     assert (kept.verdict, kept.measurements) == (result.verdict, result.measurements)
     assert len(kept.history["lam/reward"]) == result.oracle_calls
-    with pytest.raises(ap.ProblemError, match="given by another program"):
+    with pytest.raises(ap.RunError, match="ap.load\\(folder, problem\\)"):
         kept.verify()
     assert "verified" in ap.load(tmp_path / "run", tabular).verify()
 

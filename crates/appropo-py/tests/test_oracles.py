@@ -64,7 +64,7 @@ def test_an_object_that_answers(tmp_path):
     assert "verified: feasible" in again.verify()
     assert again.evaluate(500)["cost"]["mean"] == pytest.approx(3.5, abs=0.8)
     assert again.policy.predict(np.zeros(1, np.float32))[0] in (5, 6)
-    with pytest.raises(ap.WorldError, match="given by another program"):
+    with pytest.raises(ap.WorldError, match="is Python's and not here"):
         ap.load(tmp_path / "run", problem).evaluate(10)
 
 
@@ -115,9 +115,9 @@ def raises(*_):
         (raises, Mine, "in the oracle"),
         (lambda lam: Walker(1.0), ap.ProblemError, "expected \\(policy, z_hat\\)"),
         (lambda lam: (Walker(1.0), [1.0]), ap.ProblemError, "1 entries; expected 3"),
-        (lambda lam: (Walker(1.0), [1.0, np.nan, 1.0]), ap.ProblemError, "NaN"),
+        (lambda lam: (Walker(1.0), [1.0, np.nan, 1.0]), ap.ProblemError, "nan"),
         (lambda lam: (raises, [10.0, 10.0, 3.5]), Mine, "in the oracle"),
-        (lambda lam: (lambda seen: [1, 2, 3], [10.0, 10.0, 3.5]), TypeError, ""),
+        (lambda lam: (lambda seen: [1, 2, 3], [10.0, 10.0, 3.5]), ap.WorldError, "expected one of Discrete"),
     ],
 )
 def test_what_goes_wrong_in_an_oracle_comes_out(respond, error, said):
@@ -126,7 +126,7 @@ def test_what_goes_wrong_in_an_oracle_comes_out(respond, error, said):
 
     oracle = Bad()
     oracle.respond = respond
-    with pytest.raises(error, match=said or None):
+    with pytest.raises(error, match=said):
         ap.solve(walk(constraints=EXACTLY), oracle=oracle, rounds=3)
 
 

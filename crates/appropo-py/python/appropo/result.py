@@ -7,7 +7,10 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +18,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._appropo import Policy, ProblemError, RunError, Session
+from .arguments import place, shown, whole
 from .oracles import Asked
 from .policy import MixedPolicy, Shape
+from .shared import Shared
 
 if TYPE_CHECKING:
     from .problem import Problem
 
 
-class Result:
+#: What a file of results must have.
+MEMBERS = (
+    "verdict",
+    "distance",
+    "lower_bound",
+    "confidence",
+    "measurements",
+    "constraints",
+    "samples",
+    "oracle_calls",
+    "evaluation",
+    "failure",
+)
+_AGAIN = "restore it from a copy, or start the run again in another folder"
+
+
+class Result(Shared):
     """A run: the verdict with its evidence, the mixed policy, and the rounds that led there."""
+
+    _instead = "save it with result.save(folder), and read it with ap.load(folder)"
 
     def __init__(
         self,
@@ -37,7 +60,7 @@ class Result:
         self.folder = folder
         self._problem = problem
         self._asked = asked
-        self._found = _read(folder / "result.json")
+        self._found = _read(folder / "result.json", *MEMBERS)
         #: Whether Ctrl-C ended it.
         self.stopped = stopped or self._found["failure"] == "stopped on request"
         if is_temporary:
@@ -111,15 +134,17 @@ class Result:
     def history(self) -> dict[str, NDArray[Any]]:
         """The rounds, one array a column: ``pandas.DataFrame(result.history)``."""
         columns: dict[str, list[Any]] = {}
-        with open(self.folder / "rounds.jsonl", encoding="utf-8") as file:
-            for line in file:
-                for key, value in json.loads(line).items():
-                    if isinstance(value, dict):
-                        block = "lam" if key == "lambda" else key
-                        for name, number in value.items():
-                            columns.setdefault(f"{block}/{name}", []).append(number)
-                    else:
-                        columns.setdefault(key, []).append(value)
+        path = self.folder / "rounds.jsonl"
+        for number, line in enumerate(_text(path).splitlines(), start=1):
+            for key, value in _object(f"{path}, line {number}", line).items():
+                if isinstance(value, dict):
+                    block = "lam" if key == "lambda" else key
+                    for name, entry in value.items():
+                        columns.setdefault(f"{block}/{name}", []).append(entry)
+                else:
+                    columns.setdefault(key, []).append(value)
+        if not columns:
+            raise RunError(f"{path} has no rounds; {_AGAIN}")
         return {name: np.asarray(values) for name, values in columns.items()}
 
     @cached_property
@@ -129,11 +154,13 @@ class Result:
 
     def evaluate(self, episodes: int = 1000, seed: int = 1) -> dict[str, Any]:
         """Plays fresh episodes: mean, standard error and confidence interval of every measure."""
+        episodes, seed = whole("episodes", episodes, least=2), whole("seed", seed, least=0)
         found: dict[str, Any] = json.loads(self._session.evaluate(str(self.folder), episodes, seed))
         return {row.pop("measure"): row for row in found["measurements"]}
 
     def verify(self, seed: int | None = None) -> str:
         """Computes the claim again from the files and says what was checked. Raises RunError if it does not hold."""
+        seed = None if seed is None else whole("seed", seed, least=0)
         said, holds = self._session.verify(str(self.folder), seed)
         if not holds:
             raise RunError(said)
@@ -141,11 +168,13 @@ class Result:
 
     def save(self, folder: str | Path) -> Path:
         """Copies the run into a folder that is not there yet, or empty."""
-        place = Path(folder)
-        if place.exists() and (not place.is_dir() or any(place.iterdir())):
-            raise RunError(f"{place} is not empty; choose another folder")
-        shutil.copytree(self.folder, place, dirs_exist_ok=True)
-        return place
+        path = place("folder", folder)
+        _text(self.folder / "result.json")
+        with _writing(path):
+            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                raise RunError(f"{path} is not empty; choose another folder")
+            shutil.copytree(self.folder, path, dirs_exist_ok=True)
+        return path
 
     def report(self, file: str | Path) -> Path:
         """Writes the report, one page that needs nothing else."""
@@ -159,11 +188,11 @@ class Result:
 
     def export(self, file: str | Path) -> str:
         """Writes the networks as ONNX files, with the mixture's weights beside them."""
-        return self._session.export(str(self.folder), str(file)).strip()
+        return self._session.export(str(self.folder), str(place("file", file))).strip()
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{row['name']}</td><td>{'holds' if row['holds'] else 'violated'}</td>"
+            f"<tr><td>{escape(row['name'])}</td><td>{'holds' if row['holds'] else 'violated'}</td>"
             f"<td>{row['distance']:.3g}</td></tr>"
             for row in self.constraints
         )
@@ -219,21 +248,25 @@ def load(folder: str | Path, problem: Problem | None = None, oracle: Any = None)
     Where its world or sets are Python's, ``problem`` is needed to play or judge it again; where its policies are, so is
     the ``oracle`` that found them.
     """
-    place = Path(folder)
-    return Result(place, problem, asked_of(oracle, problem))
+    return Result(place("folder", folder), problem, asked_of(oracle, problem))
 
 
 def compare(*results: Result, file: str | Path) -> Path:
     """Writes a page that compares runs."""
     if not results:
         raise ProblemError("compare() needs at least one result")
+    for result in results:
+        if not isinstance(result, Result):
+            raise ProblemError(
+                f"{shown(result)} is no result; pass the results one by one, as in compare(a, b, file=...)"
+            )
     return _write(file, results[0]._session.report([str(result.folder) for result in results]))
 
 
 def asked_of(oracle: Any, problem: Problem | None) -> Asked | None:
     """The oracle of a run that is loaded or gone on with."""
     if problem is not None and not hasattr(problem, "_session"):
-        raise ProblemError(f"problem is {problem!r}; expected the ap.Problem that was solved")
+        raise ProblemError(f"problem is {shown(problem)}; expected the ap.Problem that was solved")
     if oracle is not None and problem is None:
         raise ProblemError("an oracle acts in the world of a problem; pass problem= as well")
     return None if oracle is None or problem is None else Asked(oracle, problem)
@@ -243,7 +276,13 @@ def session_of(folder: Path, problem: Problem | None, asked: Asked | None) -> Se
     """What a run is played and judged by."""
     if problem is not None:
         return problem._session({}, asked)
-    return Session(str(_read(folder / "run.json")["problem"]), _text(folder / "problem.toml"))
+    name, path = _read(folder / "run.json", "problem")["problem"], folder / "problem.toml"
+    try:
+        return Session(str(name), _text(path))
+    except ProblemError as error:
+        raise RunError(
+            f"{path}: {error}; load the run with its problem, ap.load(folder, problem), or restore the file"
+        ) from error
 
 
 def _remove(folder: Path, owner: int) -> None:
@@ -257,19 +296,34 @@ def temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="appropo-"))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, *members: str) -> dict[str, Any]:
+    found = _object(str(path), _text(path))
+    for member in members:
+        if member not in found:
+            raise RunError(f'{path} has no "{member}"; {_AGAIN}')
+    return found
+
+
+def _object(where: str, text: str) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(_text(path))
-        return found
+        found = json.loads(text)
     except ValueError as error:
-        raise RunError(f"{path} is damaged: {error}") from error
+        raise RunError(f"{where} is no JSON ({error}); {_AGAIN}") from error
+    if not isinstance(found, dict):
+        raise RunError(f"{where} is {shown(found)}; expected an object; {_AGAIN}")
+    return found
 
 
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise RunError(f"{path.parent} holds no run that has ended: {error}") from error
+        raise RunError(
+            f"{path.parent} holds no run that has ended: {path.name} can't be read ({error.strerror}); name another "
+            "folder, or go on with it by ap.resume if it was killed"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise RunError(f"{path} is no text ({error}); {_AGAIN}") from error
 
 
 def _arrays(found: dict[str, Any]) -> dict[str, Any]:
@@ -277,6 +331,16 @@ def _arrays(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(file: str | Path, text: str) -> Path:
-    path = Path(file)
-    path.write_text(text, encoding="utf-8")
+    path = place("file", file)
+    with _writing(path):
+        path.write_text(text, encoding="utf-8")
     return path
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or f"{len(error.args[0])} files could not be copied"
+        raise RunError(f"{path} can't be written: {reason}; choose another place") from error
