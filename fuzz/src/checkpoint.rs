@@ -143,7 +143,7 @@ fn learnt<L: Learner>(
     state: Option<&[u8]>,
 ) -> Result<Vec<Vec<u8>>> {
     let judge = || MonteCarlo::new(Episode::new(world(), GAMMA, LIMIT), &mut random::generator(2));
-    let options = PositiveOptions { episodes: 3, epsilon: 0.0, fresh: 2, iterates: true, budget: BUDGET };
+    let options = PositiveOptions { episodes: 3, fresh: 2, budget: BUDGET, ..PositiveOptions::default() };
     let oracle = Cache::new(Positive::new(learner(&world)?, judge(), options)?);
     let player = FullyCorrective::new(Arc::clone(set)).with_caution(1.5);
     let (solution, states) = game_of(set, player, oracle, state)?;

@@ -112,7 +112,7 @@ pub fn search(
             let worlds: Vec<_> = (0..problem.world.lanes()).map(|lane| lane_of(problem, lane)).collect();
             let options = network_options(oracle, &problem.world);
             let learner = ActorCritic::new(worlds, gamma, limit, options, own_rng)?;
-            search.learn(learner, rng, watch)
+            search.learn(learner.ending_after(problem.discounting.horizon()), rng, watch)
         }
     }
 }
@@ -222,8 +222,13 @@ impl Search<'_> {
         let episode = Episode::new(world(self.problem), discounting.gamma(), limit(discounting.horizon()));
         // Fresh episodes take samples but are not waited for. In worlds of others, which may differ more from episode to
         // episode than ours, they keep the search from stopping at what only looked good.
-        let fresh = if matches!(self.problem.world, Scene::Outside(_)) { FRESH } else { 0 };
-        let positive = PositiveOptions { budget: self.settings.samples, fresh, ..PositiveOptions::default() };
+        let is_outside = matches!(self.problem.world, Scene::Outside(_));
+        let positive = PositiveOptions {
+            budget: self.settings.samples,
+            fresh: if is_outside { FRESH } else { 0 },
+            is_impatient: is_outside,
+            ..PositiveOptions::default()
+        };
         let oracle = Positive::new(learner, MonteCarlo::new(episode, rng), positive)?;
         self.play(player, oracle, watch)
     }
@@ -344,6 +349,10 @@ impl<O: Respond> Respond for Timed<O> {
 
     fn measure_again(&mut self, policy: &Mixed<O::Policy>) -> LibraryResult<Option<(Vec<f64>, Spread)>> {
         self.oracle.measure_again(policy)
+    }
+
+    fn play_afresh(&mut self, mixture: &Mixed<O::Policy>) -> LibraryResult<Option<(Vec<f64>, Spread)>> {
+        self.oracle.play_afresh(mixture)
     }
 
     fn start_from(&mut self, policy: &Mixed<O::Policy>) -> LibraryResult<()> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{Environment, Simulator, Space, Status, TabularMdp, World, mars_rover};
 use appropo::error::{Error, Result};
-use appropo::measurement::{Discounting, Measures};
+use appropo::measurement::{Discounting, Measures, Spread};
 use appropo::oracle::{
     Cache, Imagine, Model, ModelOptions, MonteCarlo, Positive, PositiveOptions, Respond, Response,
 };
@@ -111,6 +111,63 @@ fn positive_responses_are_positive() {
     // Nothing pays less than nothing: the budget ends.
     assert!(oracle.respond(&[1.0, 0.0], -1.0).unwrap().gave_up);
     assert!(oracle.samples() >= 200_000);
+}
+
+/// What is asked for may be out of reach: then an answer is given as it is, and the budget stays for others.
+#[test]
+fn an_impatient_oracle_answers_all_the_same() {
+    let rover = Rover::new(false);
+    let mut rng = random::generator(1);
+    let learner = QLearner::new(rover.simulator(), GAMMA, LIMIT, QOptions::default(), rng.clone()).unwrap();
+    let judge = MonteCarlo::new(Episode::new(rover.simulator(), GAMMA, LIMIT), &mut rng);
+    let options = PositiveOptions { budget: 1_000_000, is_impatient: true, ..PositiveOptions::default() };
+    let mut oracle = Positive::new(learner, judge, options).unwrap();
+    assert!(!oracle.respond(&[1.0, 0.0], -1.0).unwrap().gave_up);
+    assert!((20_000..40_000).contains(&oracle.samples()), "{}", oracle.samples());
+    // Where it has a positive answer, it does not wait.
+    let before = oracle.samples();
+    oracle.respond(&[1.0, 0.0], 1.0).unwrap();
+    assert!(oracle.samples() - before < 20_000);
+}
+
+/// Says the same of every answer, and something else of what is played afresh.
+struct Flatters {
+    fresh: Vec<f64>,
+}
+
+impl Respond for Flatters {
+    type Policy = ();
+    fn respond(&mut self, _: &[f64], _: f64) -> Result<Response<()>> {
+        let spread = Some(Spread { deviations: vec![0.1], episodes: 100.0 });
+        Ok(Response {
+            policy: Mixed::one(Arc::new(())),
+            z_hat: vec![0.0],
+            spread,
+            bound: None,
+            gave_up: false,
+        })
+    }
+    fn play_afresh(&mut self, _: &Mixed<()>) -> Result<Option<(Vec<f64>, Spread)>> {
+        Ok(Some((vec![self.fresh.remove(0)], Spread { deviations: vec![0.1], episodes: 400.0 })))
+    }
+}
+
+/// A search is over when fresh episodes say so, too: inside by a standard error, which is 0.005.
+#[test]
+fn fresh_episodes_have_to_confirm_what_was_found() {
+    let set: SharedSet = Arc::new(Bounds::at_most(0.2).unwrap());
+    for (fresh, rounds) in [(vec![0.1], 1), (vec![0.3, 0.199, 0.19], 3), (vec![0.196, 0.194], 2)] {
+        let mut player = FullyCorrective::new(Arc::clone(&set));
+        let mut oracle = Flatters { fresh };
+        let solution = appropo(&set, &mut player, &mut oracle, &Options::default(), &mut ()).unwrap();
+        assert_eq!((solution.rounds, oracle.fresh.len()), (rounds, 0));
+    }
+    // In a point there is no room for errors; close to it is enough.
+    let point: SharedSet = Arc::new(Bounds::between(0.0, 0.0).unwrap());
+    let mut player = FullyCorrective::new(Arc::clone(&point));
+    let mut oracle = Flatters { fresh: vec![0.011, 0.009] };
+    let solution = appropo(&point, &mut player, &mut oracle, &Options::default(), &mut ()).unwrap();
+    assert_eq!((solution.rounds, oracle.fresh.len()), (2, 0));
 }
 
 /// What a policy in the mixture does, does not change when its learner goes on.

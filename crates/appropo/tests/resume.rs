@@ -91,7 +91,8 @@ fn positive<L: Learner>(
     iterates: bool,
 ) -> Positive<L> {
     let judge = MonteCarlo::new(Episode::new(world(), 0.99, 300), &mut random::generator(1));
-    let options = PositiveOptions { episodes: 10, fresh, iterates, budget: 20_000, epsilon: 0.0 };
+    let options =
+        PositiveOptions { episodes: 10, fresh, iterates, budget: 20_000, ..PositiveOptions::default() };
     Positive::new(learner, judge, options).unwrap()
 }
 

@@ -232,7 +232,8 @@ fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Library
     let learner = a2c(&model, random::split(&mut rng))?;
     let judge = MonteCarlo::new(Episode::new(simulator(&model), GAMMA, HORIZON), &mut rng);
     // ẑ comes from the same n episodes, as in the paper.
-    let options = PositiveOptions { episodes: n, fresh: 0, iterates: false, epsilon: 0.0, budget: SAMPLES };
+    let options =
+        PositiveOptions { episodes: n, iterates: false, budget: SAMPLES, ..PositiveOptions::default() };
     let mut oracle = Cache::new(Positive::new(learner, judge, options)?);
     for _ in 0..RANDOM_POLICIES {
         let answer = oracle.oracle().random_response()?;

@@ -86,6 +86,10 @@ impl<O: Respond> Respond for Cache<O> {
         Ok(better)
     }
 
+    fn play_afresh(&mut self, mixture: &Mixed<O::Policy>) -> Result<Option<(Vec<f64>, Spread)>> {
+        self.oracle.play_afresh(mixture)
+    }
+
     fn start_from(&mut self, policy: &Mixed<O::Policy>) -> Result<()> {
         self.oracle.start_from(policy)
     }

@@ -102,6 +102,11 @@ pub trait Respond {
         Ok(None)
     }
 
+    /// What fresh episodes of a mixture measure; nothing where the oracle plays none.
+    fn play_afresh(&mut self, _mixture: &Mixed<Self::Policy>) -> Result<Option<(Vec<f64>, Spread)>> {
+        Ok(None)
+    }
+
     /// Goes on from this policy, where the oracle learns.
     fn start_from(&mut self, _policy: &Mixed<Self::Policy>) -> Result<()> {
         Ok(())

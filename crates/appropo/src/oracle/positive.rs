@@ -23,17 +23,29 @@ pub struct PositiveOptions {
     pub iterates: bool,
     /// Steps in all after which the problem is empirically infeasible, unless the answer is positive.
     pub budget: u64,
+    /// Whether an answer is given as it is once it has had time to get better ([`PATIENT_STEPS`] and
+    /// [`PATIENT_EPISODES`]), also if it is not positive. What is asked for may be out of reach.
+    pub is_impatient: bool,
 }
 
 impl Default for PositiveOptions {
     /// n = 25, ε = 0, no fresh episodes, the iterates, a million steps: what took the fewest samples on the rover.
     fn default() -> Self {
-        Self { episodes: 25, epsilon: 0.0, fresh: 0, iterates: true, budget: 1_000_000 }
+        Self { episodes: 25, epsilon: 0.0, fresh: 0, iterates: true, budget: 1_000_000, is_impatient: false }
     }
 }
 
+/// Steps that an answer may take before it is given as it is.
+pub const PATIENT_STEPS: u64 = 20_000;
+
+/// Episodes that it may take at least.
+pub const PATIENT_EPISODES: usize = 50;
+
 /// Larger returns than this are scaled down to it: a critic that starts at 0 takes long to get to hundreds.
 const LARGEST_RETURN: f64 = 3.0;
+
+/// Episodes that confirm a mixture at most.
+const MOST_AFRESH: usize = 400;
 
 /// Episodes that a mixture is played again for where it is not sure enough.
 const AGAIN: usize = 40;
@@ -132,7 +144,8 @@ impl<L: Learner> Respond for Positive<L> {
         let weights: Vec<f64> = lam.iter().map(|l| -l / length).collect();
         self.trail.clear();
         self.iterates.clear();
-        let is_positive = loop {
+        let before = self.samples;
+        let gave_up = loop {
             let player = self.options.iterates.then(|| Arc::new(self.learner.policy()));
             let over = self.trail.episodes();
             self.samples = self.samples.saturating_add(self.learner.learn(&weights, &mut self.trail)? as u64);
@@ -141,9 +154,14 @@ impl<L: Learner> Respond for Positive<L> {
             }
             let mean_payoff = vector::dot(lam, &self.trail.mean());
             if self.trail.is_full() && mean_payoff <= offset + self.options.epsilon {
-                break true;
+                break false;
             }
             if self.samples() >= self.options.budget {
+                break true;
+            }
+            let had_time =
+                self.samples - before >= PATIENT_STEPS && self.trail.episodes() >= PATIENT_EPISODES;
+            if self.options.is_impatient && had_time {
                 break false;
             }
         };
@@ -157,7 +175,7 @@ impl<L: Learner> Respond for Positive<L> {
             estimate = Estimate::new(lam.len());
             self.judge.play(&policy, self.options.fresh.max(2), &mut estimate)?;
         }
-        Ok(self.response(policy, estimate, !is_positive))
+        Ok(self.response(policy, estimate, gave_up))
     }
 
     /// Plays the policy again, the more the more weight it carries.
@@ -176,6 +194,22 @@ impl<L: Learner> Respond for Positive<L> {
             answer.2 = answer.1.count();
             answer.1.with_spread()
         }))
+    }
+
+    /// As many episodes as a tenth of the budget is enough for, within bounds.
+    fn play_afresh(&mut self, mixture: &Mixed<L::Policy>) -> Result<Option<(Vec<f64>, Spread)>> {
+        if self.options.fresh == 0 {
+            return Ok(None);
+        }
+        let (mut estimate, before) = (Estimate::new(self.judge.dim()), self.judge.samples());
+        while estimate.count() < MOST_AFRESH {
+            self.judge.play(mixture, 1, &mut estimate)?;
+            let taken = self.judge.samples() - before;
+            if estimate.count() >= self.options.episodes && taken >= self.options.budget / 10 {
+                break;
+            }
+        }
+        Ok(Some(estimate.with_spread()))
     }
 
     fn start_from(&mut self, policy: &Mixed<L::Policy>) -> Result<()> {

@@ -28,6 +28,9 @@ pub struct FullyCorrective {
     regret: Regret,
 }
 
+/// More standard errors than this mean nothing.
+const MOST_CAUTION: f64 = 100.0;
+
 impl FullyCorrective {
     /// A player for `set`, starting with λ = 0.
     pub fn new(set: SharedSet) -> Self {
@@ -113,6 +116,13 @@ impl Player for FullyCorrective {
         self.decide()
     }
 
+    fn take_more_care(&mut self) -> Result<bool> {
+        let before = self.caution;
+        self.caution = (2.0 * before).min(MOST_CAUTION);
+        self.decide()?;
+        Ok(self.caution > before)
+    }
+
     fn distance(&self) -> f64 {
         self.aim.distance(self.hull.point())
     }
@@ -137,6 +147,7 @@ impl Player for FullyCorrective {
         self.decision.save(to);
         self.regret.save(to);
         to.put(&self.aimed);
+        to.put(&self.caution);
         self.hull.save(to);
         Ok(())
     }
@@ -153,6 +164,7 @@ impl Player for FullyCorrective {
             }
             Some(_) => return Err(misfit("an aim is for another set")),
         }
+        self.caution = from.get_where("a caution", |caution| (0.0..=f64::MAX).contains(caution))?;
         self.hull.load(from)
     }
 }

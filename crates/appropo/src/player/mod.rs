@@ -62,6 +62,11 @@ pub trait Player {
         Ok(())
     }
 
+    /// Keeps further away from the set's edge from now on; says whether it can.
+    fn take_more_care(&mut self) -> Result<bool> {
+        Ok(false)
+    }
+
     /// The distance of z̄ from what the player aims at: the set, or less of it where answers are uncertain.
     fn distance(&self) -> f64;
 
@@ -123,6 +128,23 @@ pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &Errors) -> SharedSet {
     let tightened =
         [1.0, 0.5, 0.25, 0.125].into_iter().find_map(|part| set.tightened(x, &errors.scaled(part)));
     tightened.unwrap_or_else(|| Arc::clone(set))
+}
+
+/// Whether `x` lies in the set even if it is off by `errors`; in blocks that are too small for that, whether it may lie
+/// in them.
+pub(crate) fn holds(set: &SharedSet, x: &[f64], errors: &Errors, tolerance: f64) -> bool {
+    let mut start = 0;
+    match set.blocks() {
+        Some(blocks) => blocks.iter().all(|block| {
+            let range = start..start + block.dim();
+            start = range.end;
+            holds(block, &x[range.clone()], &errors.block(range), tolerance)
+        }),
+        None => match set.tightened(x, errors) {
+            Some(inner) => inner.contains(x, tolerance),
+            None => set.contains(x, tolerance + 2.0 * vector::norm(errors.entries())),
+        },
+    }
 }
 
 /// Projects, and refuses what is not finite.

@@ -2,9 +2,9 @@ use super::{Observer, Round};
 use crate::certificate::{Certificate, Evidence, Verdict};
 use crate::error::{Error, Result, in_range};
 use crate::oracle::{self, Respond, Response};
-use crate::player::{Decision, Player};
+use crate::player::{Decision, Player, holds};
 use crate::policy::{AnyPolicy, Mixed};
-use crate::set::{ConvexSet, SharedSet};
+use crate::set::{ConvexSet, Errors, SharedSet};
 use crate::state::{Loader, Saved, Saver, misfit};
 use crate::vector;
 
@@ -154,7 +154,11 @@ pub(super) fn play<O: Respond>(
             || refuted
             || record.gave_up
             || oracle.samples() >= options.samples
-            || options.reached(player.distance(), lower_bound);
+            || options.reached(player.distance(), lower_bound)
+                && record.is_confirmed(set, player, oracle, options).unwrap_or_else(|error| {
+                    record.failure = Some(error);
+                    true
+                });
         let now = Round {
             round: record.rounds,
             lam: &decision.lam,
@@ -192,6 +196,9 @@ impl<P: Saved + Send + Sync + 'static> Saved for Record<P> {
         Ok(Self { policies, evidence, rounds, capacity, is_estimated, gave_up, is_over, failure: None })
     }
 }
+
+/// Standard errors by which fresh episodes must keep away from the set's edge to confirm a mixture.
+const SURE: f64 = 1.0;
 
 /// How often a mixture is looked at again before another answer is asked for.
 const LOOKS: usize = 20;
@@ -309,6 +316,25 @@ impl<P> Record<P> {
             player.revise(better)?;
         }
         Ok(())
+    }
+
+    /// Whether fresh episodes of the mixture say what its estimates do. If they don't, the player takes more care.
+    fn is_confirmed<O: Respond<Policy = P>>(
+        &self,
+        set: &SharedSet,
+        player: &mut dyn Player,
+        oracle: &mut O,
+        options: &Options,
+    ) -> Result<bool> {
+        if !self.is_estimated || oracle.samples() >= options.samples {
+            return Ok(true);
+        }
+        let Some((mean, spread)) = oracle.play_afresh(&self.mixture(player.weights()))? else {
+            return Ok(true);
+        };
+        let error = |deviation: &f64| SURE * deviation / spread.episodes.sqrt();
+        let errors = Errors::Standard(spread.deviations.iter().map(error).collect());
+        Ok(holds(set, &mean, &errors, options.tolerance) || !player.take_more_care()?)
     }
 
     fn solution(self, player: &dyn Player, distance: f64, tolerance: f64) -> Solution<P> {

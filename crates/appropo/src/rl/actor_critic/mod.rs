@@ -112,6 +112,8 @@ impl Options {
 pub struct ActorCritic {
     options: Options,
     gamma: f32,
+    /// Steps after which nothing is measured any more.
+    horizon: Option<usize>,
     network: Arc<Mlp>,
     actions: Actions,
     /// The network's parameters, followed by those of `actions`.
@@ -190,6 +192,7 @@ impl ActorCritic {
         let chunk = rows.min(ROWS);
         let mut learner = Self {
             gamma: gamma as f32,
+            horizon: None,
             parameters: vec![0.0; count],
             gradient: vec![0.0; count],
             optimizer: Optimizer::new(options.rule, options.rate, count)?,
@@ -210,6 +213,12 @@ impl ActorCritic {
         Ok(learner)
     }
 
+    /// The same learner where nothing is measured after so many steps of an episode. What the critic predicts is then
+    /// multiplied by the part of the episode that is left: a policy need not see the time for its value to end with it.
+    pub fn ending_after(self, horizon: Option<usize>) -> Self {
+        Self { horizon, ..self }
+    }
+
     /// Plays until the batch is full.
     fn play(&mut self, weights: &[f64], trail: &mut Trail) -> Result<()> {
         let (entries, heads) = (self.episodes[0].observation().len(), self.weights.len());
@@ -220,7 +229,8 @@ impl ActorCritic {
             Collect::Steps(_) => usize::MAX,
             Collect::Episodes(count) => count,
         };
-        let batch = &mut self.batch;
+        let (batch, horizon, gamma) = (&mut self.batch, self.horizon, self.gamma);
+        let left = |steps: usize| horizon.map_or(1.0, |horizon| part_left(horizon, steps, gamma));
         batch.rows = 0;
         while unfinished > 0 && batch.rows < batch.advantages.len() {
             let first = batch.rows;
@@ -228,10 +238,13 @@ impl ActorCritic {
                 episode.start_if_over(&mut self.rng)?;
                 let row = first + lane;
                 narrow(episode.observation(), &mut batch.inputs[row * entries..(row + 1) * entries]);
+                batch.left[row] = left(episode.steps());
             }
             let inputs = &batch.inputs[first * entries..(first + lanes) * entries];
             self.network.forward(parameters, inputs, &mut self.scratch);
-            batch.values[first * heads..(first + lanes) * heads].copy_from_slice(&self.scratch.value.output);
+            for (place, value) in self.scratch.value.output.iter().enumerate() {
+                batch.values[first * heads + place] = batch.left[first + place / heads] * value;
+            }
             for (lane, episode) in self.episodes[..lanes].iter_mut().enumerate() {
                 let row = first + lane;
                 let outputs = &mut self.scratch.policy.output[lane * policy..(lane + 1) * policy];
@@ -259,7 +272,11 @@ impl ActorCritic {
                     self.inputs.clear();
                     self.inputs.extend(episode.observation().iter().map(|v| *v as f32));
                     self.network.forward(parameters, &self.inputs, &mut self.single);
-                    batch.after[row * heads..(row + 1) * heads].copy_from_slice(&self.single.value.output);
+                    let left = left(episode.steps());
+                    for (after, value) in batch.after[row * heads..].iter_mut().zip(&self.single.value.output)
+                    {
+                        *after = left * value;
+                    }
                 }
             }
             batch.rows += lanes;
@@ -297,8 +314,9 @@ impl ActorCritic {
                 }
                 let (values, pulled) = head_row(&mut scratch.value, place, heads);
                 let targets = &batch.targets[row * heads..(row + 1) * heads];
+                let left = batch.left[row];
                 for head in 0..heads {
-                    pulled[head] = share * options.value * (values[head] - targets[head]);
+                    pulled[head] = share * options.value * left * (left * values[head] - targets[head]);
                 }
             }
             network.backward(parameters, &self.inputs, scratch, gradient);
@@ -313,6 +331,12 @@ impl ActorCritic {
         self.gradient.fill(0.0);
         Ok(())
     }
+}
+
+/// The part of what can still be measured after so many steps of an episode, at most 1.
+fn part_left(horizon: usize, steps: usize, gamma: f32) -> f32 {
+    let (horizon, left) = (horizon as f32, horizon.saturating_sub(steps) as f32);
+    if gamma < 1.0 { (1.0 - gamma.powf(left)) / (1.0 - gamma.powf(horizon)) } else { left / horizon }
 }
 
 /// One row of a head's outputs, and of their gradient.
@@ -426,5 +450,23 @@ impl Learner for ActorCritic {
 fn narrow(from: &[f64], to: &mut [f32]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = *from as f32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With the same gain in every step, values are in proportion to the discounted steps that are left.
+    #[test]
+    fn values_end_with_the_episode() {
+        for gamma in [1.0, 0.9, 0.5_f32] {
+            let value = |steps: usize| (steps..7).map(|i| gamma.powi((i - steps) as i32)).sum::<f32>();
+            for steps in 0..=7 {
+                let expected = value(steps) / value(0);
+                assert!((part_left(7, steps, gamma) - expected).abs() < 1e-6, "{gamma}, {steps}");
+            }
+            assert_eq!((part_left(7, 0, gamma), part_left(7, 7, gamma)), (1.0, 0.0));
+        }
     }
 }
