@@ -238,6 +238,18 @@ impl Report {
         }
     }
 
+    /// The budget that ended the search, if one did.
+    pub fn used_up(&self, settings: &Settings) -> Option<String> {
+        let rounds = settings.most_rounds();
+        if self.samples >= settings.samples {
+            Some(format!("{} samples used up", settings.samples))
+        } else if self.oracle_calls >= rounds {
+            Some(format!("{} used up", count(rounds, "round", "rounds")))
+        } else {
+            None
+        }
+    }
+
     fn table(&self, problem: &Problem) -> String {
         let head = ["constraint", "measure", "value", "required", "slack", ""].map(String::from);
         align(&[vec![head], self.rows(problem)].concat())

@@ -13,6 +13,7 @@ use appropo_run::{Directory, page};
 use crate::Failure;
 use crate::args::Search;
 use crate::commands;
+use crate::ended;
 use crate::problem::{self, ENVIRONMENTS, OUTSIDE, Problem};
 use crate::progress::Progress;
 use crate::record::{About, PROBLEM, Recorder};
@@ -108,6 +109,17 @@ impl Session {
     /// What fresh episodes of a run's mixture measure, as JSON.
     pub fn evaluate(&self, folder: &str, episodes: usize, seed: u64) -> Result<String, Failure> {
         Ok(commands::evaluate(folder, episodes, seed, true, self.surroundings())?.text)
+    }
+
+    /// The constraints of a run that has ended, as the command line shows them: name, measure, value, requirement, slack
+    /// and whether it holds. Then what fresh episodes say, and the budget that was used up.
+    pub fn table(&self, folder: &Path) -> Result<(Vec<[String; 6]>, Vec<String>), Failure> {
+        let directory = Directory::read(folder)?;
+        let problem = Problem::load_run(&directory, self.surroundings())?;
+        let report = ended::report(&directory, &problem, &problem.settings)?;
+        let remarks = [Some(report.evidence.clone()), report.used_up(&problem.settings)];
+        let remarks = remarks.into_iter().flatten().filter(|remark| !remark.is_empty()).collect();
+        Ok((report.rows(&problem), remarks))
     }
 
     /// The page of a run, or the comparison of several.

@@ -188,6 +188,14 @@ impl Session {
         self.unless_raised(found)
     }
 
+    /// The constraints of a run (name, measure, value, requirement, slack, whether it holds), and remarks on its end.
+    #[allow(clippy::type_complexity)]
+    fn table(&self, py: Python, folder: PathBuf) -> PyResult<(Vec<[String; 6]>, Vec<String>)> {
+        self.forget();
+        let found = py.detach(|| self.session.table(&folder));
+        self.unless_raised(found)
+    }
+
     /// The page of a run, or the comparison of several.
     fn report(&self, py: Python, folders: Vec<String>) -> PyResult<String> {
         self.forget();

@@ -134,12 +134,20 @@ impl Settings {
             }
             let counts = matches!(oracle, OracleKind::Exact | OracleKind::Model | OracleKind::QLearning);
             if counts && !world.is_countable() {
-                let mistake = "this world has no states to count; write \"ppo\" or \"a2c\"";
+                let mut mistake = "this world has no states to count; write \"ppo\" or \"a2c\"".to_owned();
+                if matches!(world, Scene::Outside(_)) {
+                    mistake += match oracle {
+                        OracleKind::Exact => {
+                            ", or give the environment a table P of probabilities to plan in"
+                        }
+                        _ => ", or wrap the environment so that observations and actions are Discrete",
+                    };
+                }
                 return Err(entry.mistake(mistake));
             }
             if oracle == OracleKind::Exact && world.model().is_none() {
-                let mistake =
-                    "this world has no model to plan in; write \"model\", \"ppo\", \"a2c\" or \"q-learning\"";
+                let mistake = "this world has no model to plan in, such as a table P of probabilities; write \"model\", \
+                               \"ppo\", \"a2c\" or \"q-learning\"";
                 return Err(entry.mistake(mistake));
             }
         }

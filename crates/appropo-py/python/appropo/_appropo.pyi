@@ -181,6 +181,10 @@ class Session:
         `observe(line)` is called, unless it is None; it stops the run by returning False. Returns whether Ctrl-C ended
         it.
         """
+    def table(self, /, folder: str | PathLike[str]) -> tuple[list[list[str]], list[str]]:
+        """
+        The constraints of a run (name, measure, value, requirement, slack, whether it holds), and remarks on its end.
+        """
     def verify(self, /, folder: str, seed: SupportsIndex | None) -> tuple[str, bool]:
         """
         What was checked of a run's claim, and whether it holds.
