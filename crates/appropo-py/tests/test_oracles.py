@@ -87,6 +87,17 @@ def test_the_same_answers_give_the_same_run():
     assert runs[0] == runs[1]
 
 
+def test_spaces_are_looked_at_once(monkeypatch):
+    """Not in every step of a policy of Python's."""
+    made = []
+    for name in ("chooser", "unflattener"):
+        make = getattr(ap.oracles, name)
+        monkeypatch.setattr(ap.oracles, name, lambda space, make=make: made.append(space) or make(space))
+    ap.solve(walk(), oracle=Chooser(), rounds=1)
+    # Where it was found, and where it was kept.
+    assert made == 2 * [Walk.observation_space, Walk.action_space]
+
+
 def test_a_single_row_is_taken_for_exact():
     """The mixture then goes no farther than to the edge of the set."""
 

@@ -16,6 +16,9 @@ Name what is measured along an episode and the convex set in which the expected 
 True
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from ._appropo import AppropoError, ProblemError, RunError, SetError, WorldError, __version__
 from .constraints import Constraint, Measure, measure, norm
 from .environments import BuiltIn, Transition, info
@@ -46,6 +49,18 @@ from .sets import (
     Slab,
 )
 from .solve import maximize, minimize, resume, solve
+
+if TYPE_CHECKING:
+    from . import gym as gym
+    from . import wrappers as wrappers
+else:
+
+    def __getattr__(name):
+        # They need Gymnasium, so they are imported where they are used.
+        if name in ("gym", "wrappers"):
+            return import_module(f".{name}", __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Affine",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import operator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,21 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def counted(number: int, word: str) -> str:
+    """ "1 round", "2 rounds"."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """The known name that is most like one that is not known, as messages ask for it."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f'; did you mean "{close[0]}"?' if close else ""
+
+
 def whole(what: str, value: Any, least: int = 1, error: Kind = ProblemError) -> int:
-    """A whole number."""
+    """A whole number. ``2e4`` is one too."""
     try:
-        number = operator.index(value)
+        number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)
     except TypeError:
         number = -1
     if not least <= number < 2**64:

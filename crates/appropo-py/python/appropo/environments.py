@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._appropo import ProblemError, WorldError
-from .arguments import number, numbers, shown, text
+from ._appropo import ProblemError, WorldError, worlds
+from .arguments import meant, number, numbers, shown, text
 from .vector import OneOf, Together, single
 
 #: The size of a space: how many elements it has, or the bounds of each number.
@@ -269,31 +269,36 @@ def _single(value: Any) -> float:
         return np.nan
 
 
-def unflattened(space: Any, observation: Any) -> Any:
-    """An observation as the environment shows it, where the solver sees a vector."""
+def unflattener(space: Any) -> Callable[[Any], Any]:
+    """Turns what the solver sees, a vector, into an observation of this space."""
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):
-        return int(observation[0]) + int(space.start)
+        start = int(space.start)
+        return lambda observation: int(observation[0]) + start
     if isinstance(space, spaces.Box):
-        return observation.astype(space.dtype).reshape(space.shape)
-    return spaces.unflatten(space, observation)
+        return lambda observation: observation.astype(space.dtype).reshape(space.shape)
+    return lambda observation: spaces.unflatten(space, observation)
 
 
-def chosen(space: Any, action: Any) -> Any:
-    """What a policy of Python's does, as the solver does it."""
+def chooser(space: Any) -> Callable[[Any], Any]:
+    """Turns what a policy of Python's does into what the solver does."""
     from gymnasium import spaces
 
     what = "policy's action"
     if isinstance(space, spaces.Discrete):
-        return _counter(what, space)(action)
-    flat = numbers(f"the {what}", action, WorldError).ravel()
-    if flat.size != space.low.size:
-        raise WorldError(f"the {what} is {shown(action)}; expected {space.low.size} numbers")
-    shaped = flat.astype(space.dtype).reshape(space.shape)
-    if np.any(shaped < space.low) or np.any(shaped > space.high):
-        raise WorldError(f"the {what} is {shown(action)}; expected one of {space}; numpy.clip keeps to its bounds")
-    return flat
+        return _counter(what, space)
+
+    def choose(action: Any) -> Any:
+        flat = numbers(f"the {what}", action, WorldError).ravel()
+        if flat.size != space.low.size:
+            raise WorldError(f"the {what} is {shown(action)}; expected {space.low.size} numbers")
+        shaped = flat.astype(space.dtype).reshape(space.shape)
+        if np.any(shaped < space.low) or np.any(shaped > space.high):
+            raise WorldError(f"the {what} is {shown(action)}; expected one of {space}; numpy.clip keeps to its bounds")
+        return flat
+
+    return choose
 
 
 def acted(space: Any) -> Callable[[Any], Any]:
@@ -332,48 +337,45 @@ def maker(env: Any) -> tuple[Callable[[int | None], Any], str, int]:
 
     Copies are numbered where several are played in at once, and have no number where one is played in alone.
     """
+    make: Callable[[], Any]
     if isinstance(env, str):
         make, about = _by_id(env), env
+        first = make()
     elif isinstance(env, type) or callable(env) and not hasattr(env, "step"):
         make, about = env, getattr(env, "__name__", type(env).__name__)
-    elif hasattr(env, "num_envs") and hasattr(env, "single_action_space"):
-        together = Together(env)
-        spec = getattr(env, "spec", None)
-        about = spec.id if spec is not None else type(env).__name__
-        return (lambda copy: single(env) if copy is None else OneOf(together, copy)), about, int(env.num_envs)
+        first = make()
     elif hasattr(env, "reset") and hasattr(env, "step"):
-        make, about = _copies(env), env.spec.id if getattr(env, "spec", None) is not None else type(env).__name__
+        make, about = (lambda: _copy(env)), env.spec.id if getattr(env, "spec", None) else type(env).__name__
+        first = env
     else:
         raise ProblemError(
             f"env is {shown(env)}; expected the id of an environment, a function that makes one, an environment, "
             "or the name of a built-in world"
         )
-    return (lambda _: make()), about, 1
+    if hasattr(first, "num_envs") and hasattr(first, "single_action_space"):
+        together = Together(first)
+        return (lambda copy: single(first) if copy is None else OneOf(together, copy)), about, int(first.num_envs)
+    # The first is not made in vain: where it was given, it may be all there is.
+    spare = [first]
+    return (lambda _: spare.pop() if spare else make()), about, 1
 
 
-def _copies(env: Any) -> Callable[[], Any]:
-    given = [env]
-
-    def another() -> Any:
-        # The one that was given comes first, since it may be all there is.
-        if given:
-            return given.pop()
-        try:
-            # Not by its spec, which knows nothing of what was changed since it was made.
-            return copy.deepcopy(env)
-        except Exception as error:
-            raise ProblemError(
-                f"{env} can't be copied ({error}), and several are needed; pass a function that makes one"
-            ) from error
-
-    return another
+def _copy(env: Any) -> Any:
+    try:
+        # Not by its spec, which knows nothing of what was changed since it was made.
+        return copy.deepcopy(env)
+    except Exception as error:
+        raise ProblemError(
+            f"{env} can't be copied ({error}), and several are needed; pass a function that makes one"
+        ) from error
 
 
 def _by_id(name: str) -> Callable[[], Any]:
+    own = meant(name, worlds())
     try:
         import gymnasium
     except ImportError:
-        raise ProblemError(f'env "{name}" needs Gymnasium; install appropo[gymnasium]') from None
+        raise ProblemError(f'env "{name}" needs Gymnasium; install appropo[gymnasium]{own}') from None
     if name not in gymnasium.registry:
         try:
             import mo_gymnasium
@@ -385,7 +387,8 @@ def _by_id(name: str) -> Callable[[], Any]:
         try:
             gymnasium.spec(name)
         except (gymnasium.error.Error, ImportError) as error:
-            raise ProblemError(f'env is "{name}", which is no built-in world, nor of Gymnasium: {error}') from error
+            unknown = f'env is "{name}", which is no built-in world, nor of Gymnasium'
+            raise ProblemError(f"{unknown}{own} ({error})") from error
     if str(gymnasium.registry[name].entry_point).startswith("mo_gymnasium"):
         import mo_gymnasium
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
 
 from ._appropo import ProblemError, WorldError
 from .arguments import numbers, shown
 from .environments import BuiltIn
+from .extras import needed
 from .problem import Problem
+
+with needed("gymnasium"):
+    import gymnasium
+    from gymnasium import spaces
 
 
 class World(gymnasium.Env[Any, Any]):

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ._appropo import Network, ProblemError, RunError, WorldError
 from .arguments import numbers, shown, text, whole
-from .environments import Played, chosen, unflattened
+from .environments import Played, chooser, unflattener
+from .extras import needed
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -76,7 +77,7 @@ class Acting:
         self._policy = policy
         self._kept = kept
         self._oracle = oracle
-        self._seen, self._done = env.observation_space, env.action_space
+        self._seen, self._chosen = unflattener(env.observation_space), chooser(env.action_space)
         self._predict = getattr(policy, "predict", None)
         if self._predict is None and not callable(policy):
             raise ProblemError(
@@ -87,13 +88,13 @@ class Acting:
         """The action, flat. The seed is new at the start of every episode."""
         if step == 0 and hasattr(self._oracle, "seed_policy"):
             self._oracle.seed_policy(self._policy, seed)
-        seen = unflattened(self._seen, observation)
+        seen = self._seen(observation)
         if self._predict is None:
-            return chosen(self._done, self._policy(seen))
+            return self._chosen(self._policy(seen))
         answer = self._predict(seen)
         if not (isinstance(answer, tuple) and len(answer) == 2):
             raise WorldError(f"the policy's predict() returned {shown(answer)}; expected (action, state)")
-        return chosen(self._done, answer[0])
+        return self._chosen(answer[0])
 
     def tensors(self) -> dict[str, NDArray[np.float32]]:
         """What it is made of; where its oracle does not say, a number under which it is kept."""
@@ -140,7 +141,8 @@ class SB3:
         """Learns in the world of a problem from now on."""
         if self._problem is problem:
             return
-        from stable_baselines3.common.vec_env import DummyVecEnv
+        with needed("sb3"):
+            from stable_baselines3.common.vec_env import DummyVecEnv
 
         self._problem = problem
         self._worlds = [_Rewarded(problem._played(), problem._horizon) for _ in range(self._envs)]

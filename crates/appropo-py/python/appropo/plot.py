@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .extras import needed
+
 if TYPE_CHECKING:
     from .result import Result
 
 
 def course(result: Result) -> Any:
     """Distance and lower bound by rounds or samples, and beside it every measure that is constrained."""
-    import matplotlib.pyplot as plt
+    with needed("plot"):
+        import matplotlib.pyplot as plt
 
     history = result.history
     across, label = (history["samples"], "samples") if history["samples"].any() else (history["round"], "rounds")

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._appropo import ConvexSet as _ConvexSet
 from ._appropo import SetError
 from .arguments import number, numbers, shown, text, whole
+from .extras import needed
 from .shared import Shared
 from .toml import write
 
@@ -314,7 +315,8 @@ class Custom(ConvexSet):
     @classmethod
     def from_cvxpy(cls, variable: Any, constraints: Sequence[Any], name: str = "a CVXPY set") -> Custom:
         """The values of a CVXPY variable that satisfy constraints. Needs the extra ``appropo[cvxpy]``."""
-        import cvxpy
+        with needed("cvxpy"):
+            import cvxpy
 
         if not isinstance(variable, cvxpy.Variable):
             raise SetError(f"variable is {shown(variable)}; expected a CVXPY variable")
@@ -325,6 +327,8 @@ class Custom(ConvexSet):
         flat = cvxpy.vec(variable, order="C")
         objective = cvxpy.Minimize(curvature * cvxpy.sum_squares(flat) - direction @ flat)
         nearest = cvxpy.Problem(objective, list(constraints))
+        if not nearest.is_dcp():
+            raise SetError(f"CVXPY can't tell that {shown(constraints)} is convex; state it by its rules (DCP)")
         turn = threading.Lock()
 
         def project(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from ._appropo import ProblemError
 from .arguments import number, numbers
+from .extras import needed
+
+with needed("gymnasium"):
+    import gymnasium
 
 
 class NormalizeObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
