@@ -9,6 +9,7 @@ import sys
 from fractions import Fraction
 
 import appropo as ap
+import cvxpy
 import gymnasium
 import numpy as np
 import pytest
@@ -35,6 +36,7 @@ SETS = [
     (lambda: ap.Custom(abs, dim=2.5), "dim is 2.5"),
     (lambda: ap.Custom(3, dim=2), "project is 3; expected a function"),
     (lambda: ap.Custom(abs, dim=2, name=3), "name is 3; expected a text"),
+    (lambda: ap.Custom.from_cvxpy(x := cvxpy.Variable(2), [cvxpy.norm(x) >= 1]), "can't tell that .* is convex"),
     (lambda: ap.Custom.from_cvxpy(3, []), "variable is 3; expected a CVXPY variable"),
     (lambda: ap.AtMost("abc"), "bound is 'abc'; expected numbers"),
     (lambda: ap.AtMost(["1", "2"]), "bound is .*; expected numbers"),
@@ -132,17 +134,29 @@ CONSTRAINTS = [
     (lambda: length != 2, "not convex"),
     (lambda: length >= 1, "not convex"),
     (lambda: length < 1, "write <="),
-    (lambda: -1 * length, "a norm stands alone"),
-    (lambda: length * 2, "a norm stands alone"),
-    (lambda: -length, "a norm stands alone"),
-    (lambda: length + 1, "a norm stands alone"),
-    (lambda: length - 1, "a norm stands alone"),
-    (lambda: length / 2, "a norm stands alone"),
-    (lambda: length <= "a", "the radius is 'a'"),
-    (lambda: length <= -1, "the radius is -1; expected a number, 0 or more"),
+    (lambda: -1 * length, "stand alone"),
+    (lambda: length * 2, "stand alone"),
+    (lambda: -length, "stand alone"),
+    (lambda: length + 1, "stand alone"),
+    (lambda: length - 1, "stand alone"),
+    (lambda: length / 2, "stand alone"),
+    (lambda: length <= "a", "the bound is 'a'"),
+    (lambda: length <= -1, "the bound is -1; expected a number, 0 or more"),
     (lambda: ap.measure("z") - [0, 0] <= 1, "take its norm"),
     (lambda: ap.measure("z") - [0, 0] == 1, "take its norm"),
     (lambda: ap.norm(cost), "minus a point"),
+    (lambda: abs(cost) >= 1, "not convex"),
+    (lambda: abs(cost) <= -1, "the bound is -1; expected a number, 0 or more"),
+    (lambda: abs(cost) + 1, "stand alone"),
+    (lambda: (cost <= 1) & (cost >= 0), "put in a list"),
+    (lambda: (2 * cost).between(2, 1), "lower is 2.*above"),
+    (lambda: cost + cost.share() <= 1, "a total and a share"),
+    (lambda: cost[-1], "the number of the entry is -1; expected a whole number, 0 or more"),
+    (lambda: cost[1:2], "the number of the entry is slice"),
+    (lambda: ap.measure("a", "b")[0], "several measures; write them one by one"),
+    (lambda: ap.measure("a", "b") + 1, "several measures"),
+    (lambda: "ab" @ cost, "the matrix is 'ab'; expected numbers"),
+    (lambda: [[1, 2], [3, 4]] @ cost <= [1, 2, 3], "expected one number, or 2 as the matrix has rows"),
     (lambda: ap.norm(ap.measure("z") - [0, 0], p=3), "p is 3; expected 1, 2 or infinity"),
     (lambda: ap.norm(ap.measure("z") - [0, 0], p=[2]), "p is \\[2\\]"),
 ]
@@ -161,9 +175,9 @@ def test_a_set_turned_around():
 
 def test_bounds_on_both_sides_may_be_vectors():
     box = ap.measure("a").between([0, 1], [2, 3])
-    assert "box = { lower = [0.0, 1.0], upper = [2.0, 3.0] }" in box.text({})
-    assert "upper = [5.0, 5.0]" in ap.measure("a").between([0, 1], 5).text({})
-    assert "between = [0.0, 0.5]" in ap.measure("a").between(0, Fraction(1, 2)).text({})
+    assert "box = { lower = [0.0, 1.0], upper = [2.0, 3.0] }" in box.text({"a": 2}, {})
+    assert "upper = [5.0, 5.0]" in ap.measure("a").between([0, 1], 5).text({"a": 2}, {})
+    assert "between = [0.0, 0.5]" in ap.measure("a").between(0, Fraction(1, 2)).text({"a": 1}, {})
 
 
 def problem(**changes):
@@ -224,6 +238,7 @@ PROBLEMS = [
     (lambda: walk(lambda: Acts(spaces.MultiBinary(2))), "ProblemError", "expected Discrete or Box"),
     (lambda: problem(constraints=3), "ProblemError", "constraints is 3; expected"),
     (lambda: problem(constraints="failure"), "ProblemError", "no constraint"),
+    (lambda: problem(constraints=[cvxpy.Variable(2) <= 1]), "ProblemError", "ap.Custom.from_cvxpy"),
     (
         lambda: problem(constraints=cost_of(2, ap.Simplex(3))),
         "ProblemError",
@@ -249,6 +264,7 @@ PROBLEMS = [
     (lambda: ap.solve(problem(), callback=3), "ProblemError", "callback is 3; expected a function"),
     (lambda: ap.solve(problem(), checkpoint_every="a"), "ProblemError", "checkpoint_every is 'a'"),
     (lambda: ap.solve(problem(), samples=-1), "ProblemError", "^(?!.*toml).*samples"),
+    (lambda: ap.solve(problem(), samples=2.5), "ProblemError", "samples is 2.5; expected a whole number"),
     (lambda: ap.solve(problem(), samples="many"), "ProblemError", "^(?!.*toml).*samples"),
     (lambda: ap.solve(problem(), seed=-1), "ProblemError", "seed"),
     (lambda: ap.solve(problem(), oracle=3), "ProblemError", "oracle is 3"),
@@ -256,6 +272,10 @@ PROBLEMS = [
     (lambda: World("mars-rover", render_mode="human"), "ProblemError", 'render_mode is "human"'),
     (lambda: ap.resume(3), "ProblemError", "folder is 3; expected a path"),
     (lambda: ap.maximize(problem(), 3), "ProblemError", "measure is 3; expected a text"),
+    (lambda: ap.maximize(problem(), 2 * cost), "ProblemError", "the objective is <sum 2 cost>; expected one measure"),
+    (lambda: ap.maximize(problem(), ap.measure("visits").sum()), "ProblemError", "the objective is"),
+    (lambda: ap.maximize(problem(), cost.share()), "ProblemError", "the objective is"),
+    (lambda: ap.minimize(problem(), ap.measure("visits")[64]), "ProblemError", "from 0 to 63"),
     (lambda: ap.maximize(problem(), "rewards"), "ProblemError", '^(?!.*--).*did you mean "reward"'),
     (lambda: ap.minimize(problem(), "visits"), "ProblemError", "^(?!.*--).*visits\\[0\\] to visits\\[63\\]"),
     (lambda: World("point-mass", horizon=50).step("abc"), "WorldError", "the action is 'abc'"),
@@ -486,7 +506,7 @@ def test_what_a_policy_is_shown(learnt, call, said):
         call(learnt.policy)
 
 
-@pytest.mark.parametrize("shown", [64, -1, 1.5, None, "a", [[1, 2]]])
+@pytest.mark.parametrize("shown", [64, -1, 0.5, None, "a", [[1, 2]]])
 def test_what_a_table_of_actions_is_shown(planned, shown):
     with pytest.raises(ap.WorldError, match="the observation|expected"):
         planned.policy.predict(shown)

@@ -89,6 +89,11 @@ def test_measures_of_all_kinds():
     assert found["moved"][1] == pytest.approx(1)
 
 
+def test_whole_numbers_may_be_written_as_floats():
+    found = [ap.solve(walk(), samples=s, rounds=r, seed=n) for s, r, n in [(2000, 2, 3), (2e3, 2.0, np.float64(3))]]
+    assert found[0].measurements == found[1].measurements and found[0].samples == found[1].samples
+
+
 def test_the_same_seed_gives_the_same_run():
     runs = [ap.solve(walk(), samples=3000, seed=seed) for seed in (4, 4, 5)]
     columns = [run.history["mixture/cost"].tolist() for run in runs]
@@ -291,6 +296,30 @@ def test_vector_environments_by_their_id(kind):
     with pytest.raises(ap.ProblemError, match="no states to count"):
         ap.solve(problem, oracle="q-learning")
     env.close()
+
+
+def test_functions_that_make_vector_environments():
+    def make():
+        return gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
+
+    results = [
+        ap.solve(ap.Problem(env, [ap.measure("steps") >= 10], discount=1.0, horizon=50), samples=2000, seed=3)
+        for env in (make, make())
+    ]
+    assert results[0].measurements == results[1].measurements
+
+
+class Counts(Walk):
+    """A walk whose observations are whole numbers in a Box."""
+
+    observation_space = spaces.Box(-20, 20, (1,), np.int64)
+
+
+def test_whole_numbers_in_a_box_are_no_states():
+    with pytest.raises(ap.ProblemError, match="wrap the environment so that observations and actions are Discrete"):
+        ap.solve(walk(Counts), oracle="model")
+    with pytest.raises(ap.ProblemError, match="give the environment a table P"):
+        ap.solve(walk(Counts), oracle="exact")
 
 
 def test_vector_environments_that_only_start_together_are_refused():

@@ -135,7 +135,7 @@ def test_sets_have_a_dimension(make):
 
 def test_slips_are_told():
     cost = ap.measure("cost")
-    assert (cost / 2 <= 1).text({}) == (0.5 * cost <= 1).text({})
+    assert (cost / 2 <= 1).text({"cost": 1}, {}) == (0.5 * cost <= 1).text({"cost": 1}, {})
     assert ap.Problem(Walk, cost <= 1, {"cost": "cost"}, discount=1.0).measures["cost"] == 1
     for slip in [lambda: cost <= None, lambda: cost.within([1]), lambda: cost <= np.inf]:
         with pytest.raises(ap.ProblemError, match="expected|make one"):

@@ -20,8 +20,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ._appropo import AppropoError, ProblemError, RunError, SetError, WorldError, __version__
-from .constraints import Constraint, Measure, measure, norm
+from .constraints import Constraint
 from .environments import BuiltIn, Transition, info
+from .measures import Measure, measure, norm
 from .policy import MixedPolicy
 from .problem import Problem
 from .result import Optimum, Result, compare, load

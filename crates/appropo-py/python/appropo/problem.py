@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ._appropo import Model, ProblemError, Session, built_in, worlds
-from .arguments import number, place, shown, text, whole
+from .arguments import counted, meant, number, place, shown, text, whole
 from .constraints import Constraint
 from .environments import (
     BuiltIn,
@@ -54,13 +54,7 @@ class Problem(Shared):
         horizon = None if horizon is None else whole("horizon", horizon)
         name = None if name is None else text("name", name)
         self._sets: dict[str, ConvexSet] = {}
-        if not isinstance(constraints, (Constraint, Iterable)):
-            raise ProblemError(f"constraints is {shown(constraints)}; expected a list of them")
-        self.constraints = (constraints,) if isinstance(constraints, Constraint) else tuple(constraints)
-        for constraint in self.constraints:
-            if not isinstance(constraint, Constraint):
-                raise ProblemError(f"{shown(constraint)} is no constraint; write one as ap.measure('cost') <= 1")
-        stated = "\n".join(constraint.text(self._sets) for constraint in self.constraints)
+        self.constraints = _listed(constraints)
         if isinstance(env, str) and env in worlds():
             env = BuiltIn(env)
         self._world: Outside | Model | None = None
@@ -78,13 +72,18 @@ class Problem(Shared):
             self.name = name or str(table["about"])
         lines = [f"{key} = {write(value)}" for key, value in table.items()]
         environment = "[environment]\n" + "\n".join(lines)
-        self._text = f"discount = {write(discount)}\n\n{environment}\n\n{stated}"
+        self._text = f"discount = {write(discount)}\n\n{environment}\n\n"
         self._own = "[solve]\n"
         self._discount, self._horizon = discount, table.get("horizon")
+        measures = self.measures
+        for measured in (name for constraint in self.constraints for name in constraint.measures):
+            if measured not in measures:
+                add = "" if isinstance(env, BuiltIn) else f'; add it to measure={{"{measured}": ...}}'
+                known = ", ".join(measures)
+                raise ProblemError(f'measure "{measured}" is not one of {known}{add}{meant(measured, measures)}')
+        self._text += "\n".join(constraint.text(measures, self._sets) for constraint in self.constraints)
         # Mistakes are told where the problem is made, not where it is solved.
-        measures = dict(self._session({}).measures)
-        for constraint in self.constraints:
-            constraint.check(measures)
+        self._session({})
 
     @classmethod
     def load(cls, name_or_path: str | Path) -> Problem:
@@ -174,7 +173,25 @@ class Problem(Shared):
         return Session(self.name, text, self._world, sets, asked)
 
     def __repr__(self) -> str:
-        return f"<Problem {self.name}: {len(self.constraints) or 'its'} constraints>"
+        # Of a problem file only its text is known here.
+        held = counted(len(self.constraints), "constraint") if self.constraints else "its constraints"
+        return f"<Problem {self.name}: {held}>"
+
+
+def _listed(constraints: Any) -> tuple[Constraint, ...]:
+    """One constraint or several."""
+    if isinstance(constraints, Constraint):
+        return (constraints,)
+    if not isinstance(constraints, Iterable):
+        raise ProblemError(f"constraints is {shown(constraints)}; expected a list of them")
+    listed = tuple(constraints)
+    for constraint in listed:
+        if not isinstance(constraint, Constraint):
+            instead = "write one as ap.measure('cost') <= 1"
+            if type(constraint).__module__.startswith("cvxpy."):
+                instead = "make a set of it, as in ap.measure('z').within(ap.Custom.from_cvxpy(x, [constraint]))"
+            raise ProblemError(f"{shown(constraint)} is no constraint; {instead}")
+    return listed
 
 
 def _played(env: BuiltIn, discount: float, horizon: int | None) -> Played:

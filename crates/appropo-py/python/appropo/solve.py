@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ._appropo import ProblemError, Session
-from .arguments import number, place, text
+from .arguments import number, place, whole
+from .linear import Linear
+from .measures import Measure, objective
 from .oracles import Asked
 from .problem import Problem
 from .progress import Progress
@@ -45,14 +47,9 @@ def solve(
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
     asked = None if oracle is None or isinstance(oracle, str) else Asked(oracle, problem)
-    named = {
-        "oracle": "outside" if asked is not None else oracle,
-        "player": player,
-        "samples": samples,
-        "rounds": rounds,
-        "tolerance": tolerance,
-        "seed": seed,
-    }
+    named = {"oracle": "outside" if asked is not None else oracle, "player": player, "tolerance": tolerance}
+    counts = {"samples": samples, "rounds": rounds, "seed": seed}
+    named |= {key: whole(key, value, least=0) for key, value in counts.items() if value is not None}
     session = problem._session({**settings, **named}, asked)
     folder = temporary_folder() if run is None else place("run", run)
     try:
@@ -120,8 +117,14 @@ def _both(callback: Callback | None, progress: Progress | None) -> Callback | No
     return observe
 
 
-def maximize(problem: Problem | str | Path, measure: str, **settings: Any) -> Optimum:
+def maximize(problem: Problem | str | Path, measure: str | Measure | Linear, **settings: Any) -> Optimum:
     """The largest value of a measure subject to the constraints, in a world whose model is known.
+
+    ``measure`` is a name or a :func:`measure`, or an entry of one: ``"visits[3]"``, ``ap.measure("visits")[3]``.
+    ``settings`` are keys of the table [solve] of a problem file: ``tolerance`` (1e-6), ``rounds`` (1,000), ``method``
+    ("appropo" or "occupancy") and ``planner`` ("policy-iteration" or "value-iteration"). Returns an
+    :class:`Optimum` with the value, a bound that is proved, the verdict on the constraints, the measurements and the
+    mixed policy.
 
     >>> round(maximize("mars-rover", "reward").value, 6)
     -0.111005
@@ -129,12 +132,22 @@ def maximize(problem: Problem | str | Path, measure: str, **settings: Any) -> Op
     return _optimum(problem, measure, 1.0, settings)
 
 
-def minimize(problem: Problem | str | Path, measure: str, **settings: Any) -> Optimum:
-    """The least value of a measure subject to the constraints, in a world whose model is known."""
+def minimize(problem: Problem | str | Path, measure: str | Measure | Linear, **settings: Any) -> Optimum:
+    """The least value of a measure subject to the constraints, in a world whose model is known.
+
+    ``measure`` and ``settings`` are those of :func:`maximize`: ``tolerance``, ``rounds``, ``method`` and ``planner``.
+    Returns an :class:`Optimum` with the value, a bound that is proved, the verdict on the constraints, the measurements
+    and the mixed policy.
+
+    >>> round(minimize("mars-rover", "failure").value, 3)
+    0.022
+    """
     return _optimum(problem, measure, -1.0, settings)
 
 
-def _optimum(problem: Problem | str | Path, measure: str, sign: float, settings: dict[str, Any]) -> Optimum:
+def _optimum(
+    problem: Problem | str | Path, measure: str | Measure | Linear, sign: float, settings: dict[str, Any]
+) -> Optimum:
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
-    return Optimum(*problem._session(settings).optimize(text("measure", measure), sign), problem._shape)
+    return Optimum(*problem._session(settings).optimize(objective(measure), sign), problem._shape)
