@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._appropo import Policy, ProblemError, RunError, Session
-from .arguments import place, shown, whole
+from .arguments import counted, place, shown, whole
 from .oracles import Asked
 from .policy import MixedPolicy, Shape
 from .shared import Shared
@@ -40,6 +40,8 @@ MEMBERS = (
     "evaluation",
     "failure",
 )
+#: What is shown of each constraint.
+HEAD = ("constraint", "measure", "value", "required", "slack", "")
 _AGAIN = "restore it from a copy, or start the run again in another folder"
 
 
@@ -79,12 +81,12 @@ class Result(Shared):
     @property
     def distance(self) -> float:
         """The distance of the measurements from the target set."""
-        return float(self._found["distance"])
+        return _float(self._found["distance"])
 
     @property
     def lower_bound(self) -> float:
         """No policy comes closer to the target set than this."""
-        return float(self._found["lower_bound"])
+        return _float(self._found["lower_bound"])
 
     @property
     def confidence(self) -> float | None:
@@ -190,21 +192,37 @@ class Result(Shared):
         """Writes the networks as ONNX files, with the mixture's weights beside them."""
         return self._session.export(str(self.folder), str(place("file", file))).strip()
 
+    def _table(self) -> tuple[list[tuple[str, ...]], str]:
+        """The constraints, as the command line shows them, and why nothing was decided, where nothing was."""
+        try:
+            rows, remarks = self._session.table(self.folder)
+        except Exception:
+            # What is required stands in the problem, which may not be here, or whose own functions may fail.
+            ends = {True: "holds", False: "violated"}
+            rows, remarks = [[row["name"], *["unknown"] * 4, ends[row["holds"]]] for row in self.constraints], []
+        shown = [tuple("unknown" if cell == "NaN" else cell for cell in row) for row in rows]
+        if self.stopped or self.failure is not None:
+            remarks = ["stopped by Ctrl-C" if self.stopped else str(self.failure)]
+        why = "; ".join(remarks) if self.verdict == "undecided" else ""
+        return [HEAD, *shown], why
+
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(row['name'])}</td><td>{'holds' if row['holds'] else 'violated'}</td>"
-            f"<td>{row['distance']:.3g}</td></tr>"
-            for row in self.constraints
-        )
-        head = "<tr><th>constraint</th><th></th><th>distance</th></tr>"
-        return f"<b>{self.verdict}</b> (distance {self.distance:.3g})<table>{head}{rows}</table>"
+        rows, why = self._table()
+        table = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        return f"<table>{table}</table>{escape(why)}<br>{escape(repr(self))}"
+
+    def __str__(self) -> str:
+        rows, why = self._table()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([*lines, *([why] if why else []), repr(self)])
 
     def __repr__(self) -> str:
         sure = "" if self.confidence is None else f" at level {self.confidence}"
         bound = f", at least {self.lower_bound:.3g}" if self.lower_bound > 0 else ""
         return (
             f"<Result: {self.verdict}{sure}, distance {self.distance:.3g}{bound}; "
-            f"{self.oracle_calls} rounds, {self.samples} samples>"
+            f"{counted(self.oracle_calls, 'round')}, {counted(self.samples, 'sample')}>"
         )
 
 
@@ -324,6 +342,11 @@ def _text(path: Path) -> str:
         ) from error
     except UnicodeDecodeError as error:
         raise RunError(f"{path} is no text ({error}); {_AGAIN}") from error
+
+
+def _float(found: float | None) -> float:
+    # JSON has no NaN.
+    return float("nan") if found is None else float(found)
 
 
 def _arrays(found: dict[str, Any]) -> dict[str, Any]:
