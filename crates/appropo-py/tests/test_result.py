@@ -1,6 +1,9 @@
 """What is shown of a result."""
 
+import json
+
 import appropo as ap
+import numpy as np
 import pytest
 from test_environments import walk
 
@@ -54,3 +57,13 @@ def test_what_is_not_here_is_unknown(tmp_path):
     line = ap.Custom(lambda x: x.clip(max=5.0), dim=1)
     ap.solve(walk(constraints=[ap.measure("cost").within(line)]), samples=500, rounds=1, run=tmp_path / "run")
     assert "cost        unknown  unknown  unknown   unknown  holds" in str(ap.load(tmp_path / "run"))
+
+
+def test_numbers_that_were_never_found(tmp_path):
+    """A run that was broken off may have none, and JSON has no NaN."""
+    file = ap.solve(rover(), run=tmp_path / "run").folder / "result.json"
+    found = json.loads(file.read_text())
+    file.write_text(json.dumps({**found, "distance": None, "z": [None] * len(found["z"])}))
+    broken = ap.load(tmp_path / "run")
+    assert np.isnan(broken.distance)
+    assert str(broken).splitlines()[1] == "safety      unknown  unknown  unknown   unknown  holds"
