@@ -7,7 +7,7 @@ use appropo::confidence::Evaluation;
 use appropo::policy::{AnyPolicy, Mixed};
 use appropo::set::ConvexSet;
 use appropo_run::{Directory, LogDigest, policies};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Failure;
 use crate::problem::{Problem, Settings};
@@ -17,6 +17,7 @@ use crate::report::{Found, Report};
 /// What the file of the result says besides the report.
 #[derive(Serialize, Deserialize)]
 pub struct Ended {
+    #[serde(deserialize_with = "or_unknown")]
     pub z: Vec<f64>,
     pub evaluation: Option<Evaluation>,
     /// What went wrong on the way, if anything did.
@@ -30,6 +31,12 @@ pub struct Ended {
     pub samples: u64,
     #[serde(skip_serializing)]
     pub evaluation_samples: u64,
+}
+
+/// Numbers of which JSON's `null` is one: NaN, for what was not measured.
+fn or_unknown<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+    let numbers = Vec::<Option<f64>>::deserialize(from)?;
+    Ok(numbers.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect())
 }
 
 /// Writes policies, certificate and, last of all, the result.

@@ -73,18 +73,23 @@ pub fn plans(problem: &Problem, settings: &Settings) -> bool {
     settings.method == Method::Occupancy || settings.oracle_for(&problem.world) == OracleKind::Exact
 }
 
-/// What a search that was broken off thought of its mixture: nothing is claimed of it.
+/// What a search that was broken off thought of its mixture, or what the model says of it: nothing is claimed.
 pub fn estimated(problem: &Problem, settings: &Settings, solved: &Solved) -> Found {
-    let z_bar = &solved.certificate.z_bar;
-    let mut z = vec![0.0; problem.world.measures().dim()];
-    for ((entry, factor), value) in problem.target.selection().entries.iter().zip(z_bar) {
+    let (selection, mut z_bar) = (problem.target.selection(), solved.certificate.z_bar.clone());
+    // What no constraint looks at was not measured.
+    let mut z = vec![f64::NAN; problem.world.measures().dim()];
+    for ((entry, factor), value) in selection.entries.iter().zip(&z_bar) {
         z[*entry] = value / factor;
     }
-    let distance = problem.target.set().distance(z_bar);
+    if let Some(Ok(exact)) = tables(&solved.mixture).map(|tables| measure(problem, &tables)) {
+        z_bar = selection.apply(&exact);
+        z = exact;
+    }
+    let distance = problem.target.set().distance(&z_bar);
     let certificate = Certificate {
         verdict: Verdict::Undecided,
         tolerance: settings.tolerance,
-        z_bar: z_bar.clone(),
+        z_bar,
         distance,
         lower_bound: 0.0,
         separation: None,

@@ -96,7 +96,7 @@ class Result(Shared):
 
     @property
     def measurements(self) -> dict[str, Any]:
-        """The long-term value of every measure."""
+        """The long-term value of every measure; NaN where a run that was broken off had not measured it."""
         return _arrays(self._found["measurements"])
 
     @property
@@ -350,7 +350,10 @@ def _float(found: float | None) -> float:
 
 
 def _arrays(found: dict[str, Any]) -> dict[str, Any]:
-    return {name: np.asarray(value) if isinstance(value, list) else value for name, value in found.items()}
+    return {
+        name: np.asarray(value, dtype=np.float64) if isinstance(value, list) else _float(value)
+        for name, value in found.items()
+    }
 
 
 def _write(file: str | Path, text: str) -> Path:
