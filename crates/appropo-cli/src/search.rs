@@ -112,7 +112,11 @@ pub fn search(
             let worlds: Vec<_> = (0..problem.world.lanes()).map(|lane| lane_of(problem, lane)).collect();
             let options = network_options(oracle, &problem.world);
             let learner = ActorCritic::new(worlds, gamma, limit, options, own_rng)?;
-            search.learn(learner.ending_after(problem.discounting.horizon()), rng, watch)
+            let horizon = problem.discounting.horizon();
+            // Without a horizon episodes of our worlds are cut off only because no one can play forever.
+            let is_final = horizon.is_some() || matches!(problem.world, Scene::Outside(_));
+            let learner = if is_final { learner.ending_for_good(horizon) } else { learner };
+            search.learn(learner, rng, watch)
         }
     }
 }

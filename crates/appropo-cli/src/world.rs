@@ -21,17 +21,9 @@ pub fn lane_of(problem: &Problem, lane: usize) -> Box<dyn Environment> {
 }
 
 fn stoppable(problem: &Problem, world: Box<dyn Environment>) -> Box<dyn Environment> {
-    let (horizon, is_outside) = (problem.discounting.horizon(), matches!(problem.world, Scene::Outside(_)));
-    let longest = if horizon.is_some() || !is_outside { usize::MAX } else { limit(None) };
-    Box::new(Stoppable {
-        world,
-        stop: problem.surroundings.stop.clone(),
-        steps: 0,
-        episode: 0,
-        longest,
-        horizon,
-        is_outside,
-    })
+    let is_cut = problem.discounting.horizon().is_some() || !matches!(problem.world, Scene::Outside(_));
+    let longest = if is_cut { usize::MAX } else { limit(None) };
+    Box::new(Stoppable { world, stop: problem.surroundings.stop.clone(), steps: 0, episode: 0, longest })
 }
 
 /// The world of a problem with all its measures.
@@ -47,9 +39,6 @@ struct Stoppable {
     /// Steps of the episode under way, and how many it may have.
     episode: usize,
     longest: usize,
-    /// After this many steps nothing is measured any more: for who learns, the episode has ended.
-    horizon: Option<usize>,
-    is_outside: bool,
 }
 
 /// Steps of an episode between two questions whether to stop.
@@ -102,12 +91,7 @@ impl Environment for Stoppable {
         if status == Status::Running && self.episode >= self.longest {
             return Err(Error::Unending { steps: self.episode });
         }
-        let is_over = self.horizon.is_some_and(|horizon| self.episode >= horizon);
-        Ok(match status {
-            Status::CutOff if self.horizon.is_some() || self.is_outside => Status::Ended,
-            Status::Running if is_over => Status::Ended,
-            status => status,
-        })
+        Ok(status)
     }
 
     fn save(&self, to: &mut Saver) -> Result<()> {

@@ -112,7 +112,9 @@ impl Options {
 pub struct ActorCritic {
     options: Options,
     gamma: f32,
-    /// Steps after which nothing is measured any more.
+    /// Whether nothing is measured any more when an episode is cut off.
+    ends_for_good: bool,
+    /// The steps after which that happens, as far as they are known.
     horizon: Option<usize>,
     network: Arc<Mlp>,
     actions: Actions,
@@ -192,6 +194,7 @@ impl ActorCritic {
         let chunk = rows.min(ROWS);
         let mut learner = Self {
             gamma: gamma as f32,
+            ends_for_good: false,
             horizon: None,
             parameters: vec![0.0; count],
             gradient: vec![0.0; count],
@@ -213,10 +216,11 @@ impl ActorCritic {
         Ok(learner)
     }
 
-    /// The same learner where nothing is measured after so many steps of an episode. What the critic predicts is then
-    /// multiplied by the part of the episode that is left: a policy need not see the time for its value to end with it.
-    pub fn ending_after(self, horizon: Option<usize>) -> Self {
-        Self { horizon, ..self }
+    /// The same learner where nothing is measured any more when an episode is cut off, after `horizon` steps or as the
+    /// world says. What the critic predicts is multiplied by the part of the longest episode that is left: a policy need
+    /// not see the time for its value to end with it.
+    pub fn ending_for_good(self, horizon: Option<usize>) -> Self {
+        Self { ends_for_good: true, horizon, ..self }
     }
 
     /// Plays until the batch is full.
@@ -257,6 +261,10 @@ impl ActorCritic {
                 let row = first + lane;
                 self.actions.cut(&batch.actions[row * width..(row + 1) * width], &mut self.action);
                 batch.status[row] = episode.step(&self.action, &mut self.rng)?;
+                if batch.status[row] == Status::CutOff && self.ends_for_good {
+                    batch.status[row] = Status::Ended;
+                    self.horizon = self.horizon.max(Some(episode.steps()));
+                }
                 let gains = &mut batch.gains[row * heads..(row + 1) * heads];
                 match self.options.critic {
                     Critic::Reward => gains[0] = vector::dot(weights, episode.z()) as f32,
@@ -430,6 +438,7 @@ impl Learner for ActorCritic {
         to.put_all(&self.parameters);
         self.optimizer.save(to);
         to.put(&self.rng);
+        to.put(&self.horizon);
         self.episodes.iter().try_for_each(|episode| episode.save(to))
     }
 
@@ -443,6 +452,7 @@ impl Learner for ActorCritic {
         from.get_finite("a parameter", &mut self.parameters)?;
         self.optimizer.load(from)?;
         self.rng = from.get()?;
+        self.horizon = from.get_where("a horizon", |horizon| *horizon != Some(0))?;
         self.episodes.iter_mut().try_for_each(|episode| episode.load(from))
     }
 }
