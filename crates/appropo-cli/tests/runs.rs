@@ -92,7 +92,8 @@ fn fifty_kills_leave_no_trace() {
             };
             command.args(["--checkpoint-every", "0"]).stdout(Stdio::null()).stderr(Stdio::null());
             let mut process = command.spawn().unwrap();
-            std::thread::sleep(usual.mul_f64(0.8 * random::unit(&mut rng)));
+            // Up to longer than all of it takes, so that a run of one long round comes to its end, too.
+            std::thread::sleep(usual.mul_f64(1.2 * random::unit(&mut rng)));
             if process.try_wait().unwrap().is_some() {
                 break;
             }
