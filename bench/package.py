@@ -132,7 +132,7 @@ def seeds():
             start = time.perf_counter()
             result = ap.solve(cart_pole(*TWO), oracle=oracle(seed), samples=400_000, seed=seed)
             held += result.verdict == "feasible"
-            print(f"{name}, seed {seed}: {result}, {time.perf_counter() - start:.0f} s", flush=True)
+            print(f"{name}, seed {seed}: {result!r}, {time.perf_counter() - start:.0f} s", flush=True)
         show(f"cart-pole with two constraints, {name}", held, "of 5 seeds", held == 5, "all feasible")
 
 
