@@ -23,8 +23,8 @@ pub struct PositiveOptions {
     pub iterates: bool,
     /// Steps in all after which the problem is empirically infeasible, unless the answer is positive.
     pub budget: u64,
-    /// Whether an answer is given as it is once it has had time to get better ([`PATIENT_STEPS`] and
-    /// [`PATIENT_EPISODES`]), also if it is not positive. What is asked for may be out of reach.
+    /// Whether an answer is given as it is, also if it is not positive, once it has had 20,000 steps and 50 episodes to get
+    /// better: what is asked for may be out of reach.
     pub is_impatient: bool,
 }
 
@@ -36,10 +36,10 @@ impl Default for PositiveOptions {
 }
 
 /// Steps that an answer may take before it is given as it is.
-pub const PATIENT_STEPS: u64 = 20_000;
+const PATIENT_STEPS: u64 = 20_000;
 
 /// Episodes that it may take at least.
-pub const PATIENT_EPISODES: usize = 50;
+const PATIENT_EPISODES: usize = 50;
 
 /// Larger returns than this are scaled down to it: a critic that starts at 0 takes long to get to hundreds.
 const LARGEST_RETURN: f64 = 3.0;
