@@ -95,10 +95,12 @@ impl Environment for Stoppable {
     }
 
     fn save(&self, to: &mut Saver) -> Result<()> {
+        to.put(&self.episode);
         self.world.save(to)
     }
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.episode = from.get_count("a number of steps")?;
         self.world.load(from)
     }
 }

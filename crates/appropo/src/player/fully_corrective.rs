@@ -118,7 +118,7 @@ impl Player for FullyCorrective {
 
     fn take_more_care(&mut self) -> Result<bool> {
         let before = self.caution;
-        self.caution = (2.0 * before).min(MOST_CAUTION);
+        self.caution = (2.0 * before).min(MOST_CAUTION.max(before));
         self.decide()?;
         Ok(self.caution > before)
     }

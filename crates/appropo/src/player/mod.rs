@@ -6,6 +6,7 @@ pub(crate) mod master;
 mod ogd;
 mod regret;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use blackwell::Blackwell;
@@ -114,16 +115,8 @@ pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &Errors) -> SharedSet {
         return Arc::clone(set);
     }
     if let Some(blocks) = set.blocks() {
-        let mut start = 0;
-        let aims = blocks
-            .iter()
-            .map(|block| {
-                let range = start..start + block.dim();
-                start = range.end;
-                aim(block, &x[range.clone()], &errors.block(range))
-            })
-            .collect();
-        return Arc::new(Product::new(aims));
+        let aims = placed(blocks).map(|(block, range)| aim(block, &x[range.clone()], &errors.block(range)));
+        return Arc::new(Product::new(aims.collect()));
     }
     let tightened =
         [1.0, 0.5, 0.25, 0.125].into_iter().find_map(|part| set.tightened(x, &errors.scaled(part)));
@@ -133,18 +126,24 @@ pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &Errors) -> SharedSet {
 /// Whether `x` lies in the set even if it is off by `errors`; in blocks that are too small for that, whether it may lie
 /// in them.
 pub(crate) fn holds(set: &SharedSet, x: &[f64], errors: &Errors, tolerance: f64) -> bool {
-    let mut start = 0;
     match set.blocks() {
-        Some(blocks) => blocks.iter().all(|block| {
-            let range = start..start + block.dim();
-            start = range.end;
-            holds(block, &x[range.clone()], &errors.block(range), tolerance)
-        }),
+        Some(blocks) => placed(blocks)
+            .all(|(block, range)| holds(block, &x[range.clone()], &errors.block(range), tolerance)),
         None => match set.tightened(x, errors) {
             Some(inner) => inner.contains(x, tolerance),
             None => set.contains(x, tolerance + 2.0 * vector::norm(errors.entries())),
         },
     }
+}
+
+/// Blocks with the entries of a vector that they are about.
+fn placed(blocks: &[SharedSet]) -> impl Iterator<Item = (&SharedSet, Range<usize>)> {
+    let mut start = 0;
+    blocks.iter().map(move |block| {
+        let range = start..start + block.dim();
+        start = range.end;
+        (block, range)
+    })
 }
 
 /// Projects, and refuses what is not finite.

@@ -150,15 +150,14 @@ pub(super) fn play<O: Respond>(
         let loss = decision.offset - vector::dot(&decision.lam, &response.z_hat); // ℓₜ(λₜ)
         let refuted = options.goal == Goal::Feasibility && loss < -options.epsilon && !player.is_cautious();
         let lower_bound = record.evidence.lower_bound();
-        record.is_over = record.failure.is_some()
-            || refuted
-            || record.gave_up
-            || oracle.samples() >= options.samples
-            || options.reached(player.distance(), lower_bound)
-                && record.is_confirmed(set, player, oracle, options).unwrap_or_else(|error| {
-                    record.failure = Some(error);
-                    true
-                });
+        record.is_over =
+            record.failure.is_some() || refuted || record.gave_up || oracle.samples() >= options.samples;
+        if !record.is_over && options.reached(player.distance(), lower_bound) {
+            match record.is_confirmed(set, player, oracle, options.tolerance) {
+                Ok(is_confirmed) => record.is_over = is_confirmed,
+                Err(error) => (record.failure, record.is_over) = (Some(error), true),
+            }
+        }
         let now = Round {
             round: record.rounds,
             lam: &decision.lam,
@@ -324,9 +323,9 @@ impl<P> Record<P> {
         set: &SharedSet,
         player: &mut dyn Player,
         oracle: &mut O,
-        options: &Options,
+        tolerance: f64,
     ) -> Result<bool> {
-        if !self.is_estimated || oracle.samples() >= options.samples {
+        if !self.is_estimated {
             return Ok(true);
         }
         let Some((mean, spread)) = oracle.play_afresh(&self.mixture(player.weights()))? else {
@@ -334,7 +333,7 @@ impl<P> Record<P> {
         };
         let error = |deviation: &f64| SURE * deviation / spread.episodes.sqrt();
         let errors = Errors::Standard(spread.deviations.iter().map(error).collect());
-        Ok(holds(set, &mean, &errors, options.tolerance) || !player.take_more_care()?)
+        Ok(holds(set, &mean, &errors, tolerance) || !player.take_more_care()?)
     }
 
     fn solution(self, player: &dyn Player, distance: f64, tolerance: f64) -> Solution<P> {
