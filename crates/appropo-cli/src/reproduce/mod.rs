@@ -48,8 +48,12 @@ fn own_methods() -> Vec<(String, Method)> {
     let mut methods = Vec::new();
     for (player_name, player) in PLAYERS {
         let corrective = player == PlayerKind::FullyCorrective;
-        let learns = |kind| kind != OracleKind::Exact && (kind != OracleKind::Model || corrective);
-        for (oracle_name, oracle) in ORACLES.into_iter().filter(|(_, kind)| learns(*kind)) {
+        let plays = |kind| match kind {
+            OracleKind::A2c | OracleKind::Ppo | OracleKind::QLearning => true,
+            OracleKind::Model => corrective,
+            OracleKind::Exact | OracleKind::Outside => false,
+        };
+        for (oracle_name, oracle) in ORACLES.into_iter().filter(|(_, kind)| plays(*kind)) {
             for (diverse, with) in [(false, ""), (true, " with diversity")] {
                 let name = format!("{oracle_name}, {player_name}{with}");
                 methods.push((name, Method::Own { diverse, oracle, player }));
@@ -233,6 +237,16 @@ mod tests {
         let one = play(1);
         assert_eq!(one, play(2));
         assert_eq!(one.lines().count(), 1 + 4 * 2 * 101);
+    }
+
+    /// Every oracle named here can be made, whatever others there are for other programs.
+    #[test]
+    fn every_oracle_of_ours_is_tried() {
+        let oracles: std::collections::BTreeSet<String> = own_methods()
+            .into_iter()
+            .filter_map(|(name, _)| Some(name.split_once(',')?.0.to_owned()))
+            .collect();
+        assert_eq!(oracles.into_iter().collect::<Vec<_>>(), ["a2c", "model", "ppo", "q-learning"]);
     }
 
     #[test]
