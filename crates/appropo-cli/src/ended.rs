@@ -85,6 +85,8 @@ pub fn read(directory: &Directory, problem: &Problem) -> Result<(Ended, Certific
     if let Some(evaluation) = &ended.evaluation {
         lengths.push((RESULT, "evaluation.mean", evaluation.mean.len(), selected));
         lengths.push((RESULT, "evaluation.radii", evaluation.radii.len(), selected));
+        lengths.push((RESULT, "evaluation.measured", evaluation.measured.dim(), all));
+        lengths.push((RESULT, "evaluation.quantiles", evaluation.quantiles.columns(), all + 1));
     }
     match lengths.into_iter().find(|(.., found, expected)| found != expected) {
         None => Ok((ended, certificate)),

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use appropo::certificate::{Certificate, Evidence, Verdict};
-use appropo::confidence::{self, Evaluation, Finding};
-use appropo::measurement::Estimate;
+use appropo::confidence::{self, Evaluation, Finding, Sample};
 use appropo::oracle::{Exact, MonteCarlo};
 use appropo::policy::{AnyPolicy, Mixed, Policy, TabularPolicy};
 use appropo::random::Generator;
@@ -15,7 +14,7 @@ use crate::Failure;
 use crate::problem::{Method, OracleKind, Problem, Settings, limit};
 use crate::report::Found;
 use crate::search::{Solved, known};
-use crate::world::{whole_world, world};
+use crate::world::whole_world;
 
 /// About the most steps that judging a result takes.
 const EVALUATION: usize = 4_000_000;
@@ -46,7 +45,7 @@ pub fn judge(
         found.z = measure(problem, tables)?;
         return Ok(found);
     }
-    let evaluation = fresh(problem, &solved.mixture, rng, None)?;
+    let evaluation = fresh(problem, &solved.mixture, rng)?;
     found.evaluation_samples = evaluation.samples;
     match (problem.world.model(), &tables) {
         (Some(_), Some(tables)) => {
@@ -56,11 +55,7 @@ pub fn judge(
             found.certificate = Evidence::default().certificate(z_bar, distance, settings.tolerance);
         }
         _ => {
-            let mut judge = judge_of_all(problem, rng);
-            let mut estimate = Estimate::new(judge.dim());
-            judge.play(&solved.mixture, evaluation.episodes, &mut estimate)?;
-            found.evaluation_samples += judge.samples();
-            found.z = estimate.mean().to_vec();
+            found.z = evaluation.measured.mean().to_vec();
             found.certificate = claim(&evaluation, settings.tolerance);
         }
     }
@@ -106,25 +101,6 @@ pub fn estimated(problem: &Problem, settings: &Settings, solved: &Solved) -> Fou
     }
 }
 
-fn judge_of_all(problem: &Problem, rng: &mut Generator) -> MonteCarlo {
-    let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
-    MonteCarlo::new(Episode::new(whole_world(problem), gamma, limit(horizon)), rng)
-}
-
-/// The mean of every measure over fresh episodes, with its radii.
-pub fn all_measures(
-    problem: &Problem,
-    mixture: &Mixed<AnyPolicy>,
-    episodes: usize,
-    rng: &mut Generator,
-) -> Result<(Vec<f64>, Vec<f64>), Failure> {
-    let mut judge = judge_of_all(problem, rng);
-    let mut estimate = Estimate::new(judge.dim());
-    judge.play(mixture, episodes, &mut estimate)?;
-    let alpha = 1.0 - confidence::Options::default().confidence;
-    Ok((estimate.mean().to_vec(), confidence::radii(&estimate, &[], alpha)?))
-}
-
 /// What fresh episodes allow to claim.
 pub fn claim(evaluation: &Evaluation, tolerance: f64) -> Certificate {
     Certificate {
@@ -141,24 +117,35 @@ pub fn claim(evaluation: &Evaluation, tolerance: f64) -> Certificate {
     }
 }
 
-/// The episodes of the first look at a mixture, and the most that there are.
-pub fn looks(problem: &Problem) -> (usize, usize) {
+/// How a mixture is looked at.
+pub fn looks(problem: &Problem) -> confidence::Options {
     let most = (EVALUATION / limit(problem.discounting.horizon())).clamp(100, 16_000);
-    (most.min(1000), most)
+    confidence::Options { first: most.min(1000), most, ..confidence::Options::default() }
 }
 
-/// Fresh episodes of a mixture: so many, or until they decide.
-pub fn fresh(
+/// Fresh episodes of a mixture until they decide.
+fn fresh(problem: &Problem, mixture: &Mixed<AnyPolicy>, rng: &mut Generator) -> Result<Evaluation, Failure> {
+    let (target, options) = (&problem.target, looks(problem));
+    let mut judge = judge_of_all(problem, rng);
+    Ok(confidence::evaluate(mixture, &mut judge, target.set(), target.selection(), &options)?)
+}
+
+/// So many fresh episodes of a mixture.
+pub fn fresh_sample(
     problem: &Problem,
     mixture: &Mixed<AnyPolicy>,
     rng: &mut Generator,
-    episodes: Option<usize>,
-) -> Result<Evaluation, Failure> {
-    let limit = limit(problem.discounting.horizon());
-    let mut judge = MonteCarlo::new(Episode::new(world(problem), problem.discounting.gamma(), limit), rng);
-    let (first, most) = episodes.map_or(looks(problem), |episodes| (episodes, episodes));
-    let options = confidence::Options { first, most, ..confidence::Options::default() };
-    Ok(confidence::evaluate(mixture, &mut judge, problem.target.set(), &options)?)
+    episodes: usize,
+) -> Result<Sample, Failure> {
+    let mut judge = judge_of_all(problem, rng);
+    let mut sample = Sample::new(judge.dim() + 1);
+    judge.play_each(mixture, episodes, |sum, steps| sample.add(sum, steps))?;
+    Ok(sample)
+}
+
+fn judge_of_all(problem: &Problem, rng: &mut Generator) -> MonteCarlo {
+    let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
+    MonteCarlo::new(Episode::new(whole_world(problem), gamma, limit(horizon)), rng)
 }
 
 /// The mixture as tables, where all its policies are.

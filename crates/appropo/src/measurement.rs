@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result, in_range};
+use crate::error::{Error, Result, dimension, in_range};
 use crate::state::{Loader, Saved, Saver};
 use crate::vector;
 
@@ -54,6 +54,11 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Every entry of vectors with `dim` entries, as it is.
+    pub fn all(dim: usize) -> Self {
+        Self { entries: (0..dim).map(|i| (i, 1.0)).collect() }
+    }
+
     /// The selected vector.
     pub fn apply(&self, z: &[f64]) -> Vec<f64> {
         self.entries.iter().map(|&(i, factor)| factor * z[i]).collect()
@@ -98,13 +103,36 @@ impl Discounting {
 }
 
 /// A running mean of vectors with the spread of each entry (Welford's algorithm).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Sums")]
 pub struct Estimate {
     count: usize,
     mean: Vec<f64>,
     squares: Vec<f64>,
     least: Vec<f64>,
     largest: Vec<f64>,
+}
+
+/// An estimate as it is read, not checked yet.
+#[derive(Deserialize)]
+struct Sums {
+    count: usize,
+    mean: Vec<f64>,
+    squares: Vec<f64>,
+    least: Vec<f64>,
+    largest: Vec<f64>,
+}
+
+impl TryFrom<Sums> for Estimate {
+    type Error = Error;
+
+    fn try_from(sums: Sums) -> Result<Self> {
+        let Sums { count, mean, squares, least, largest } = sums;
+        for (what, entries) in [("squares", &squares), ("least", &least), ("largest", &largest)] {
+            dimension(what, entries.len(), mean.len())?;
+        }
+        Ok(Self { count, mean, squares, least, largest })
+    }
 }
 
 impl Estimate {
@@ -129,6 +157,25 @@ impl Estimate {
             self.least[i] = self.least[i].min(sample[i]);
             self.largest[i] = self.largest[i].max(sample[i]);
         }
+    }
+
+    /// The estimate of the selected entries.
+    pub fn select(&self, selection: &Selection) -> Self {
+        let each = |of: fn(&Self, usize, f64) -> f64| -> Vec<f64> {
+            selection.entries.iter().map(|&(i, factor)| of(self, i, factor)).collect()
+        };
+        Self {
+            count: self.count,
+            mean: each(|all, i, factor| factor * all.mean[i]),
+            squares: each(|all, i, factor| factor * factor * all.squares[i]),
+            least: each(|all, i, factor| (factor * all.least[i]).min(factor * all.largest[i])),
+            largest: each(|all, i, factor| (factor * all.least[i]).max(factor * all.largest[i])),
+        }
+    }
+
+    /// Entries of a sample.
+    pub fn dim(&self) -> usize {
+        self.mean.len()
     }
 
     /// Samples so far.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use appropo::confidence::{Evaluation, Finding, Options, evaluate, radii, spend};
+use appropo::confidence::{Evaluation, Finding, Options, Sample, evaluate, radii, spend};
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{Simulator, TabularMdp, mars_rover};
 use appropo::error::Error;
@@ -56,7 +56,7 @@ fn paper() -> SharedSet {
 }
 
 fn found(mixture: &Mixed<TabularPolicy>, set: &SharedSet, options: &Options) -> Evaluation {
-    evaluate(mixture, &mut judge(&model(), 7), set, options).unwrap()
+    evaluate(mixture, &mut judge(&model(), 7), set, &Selection::all(2), options).unwrap()
 }
 
 /// Three looks at a time, 300 times: any look that misses counts. A third of each radius is not enough, so the regions
@@ -186,7 +186,7 @@ fn nothing_is_found_inside_a_single_point() {
     let world = mars_rover::world("4x4", 0.0).unwrap();
     let model = Arc::new(world.model.select(&Selection { entries: vec![(0, 1.0)] }));
     let never: SharedSet = Arc::new(Bounds::between(0.0, 0.0).unwrap());
-    let evaluation = evaluate(&still, &mut judge(&model, 7), &never, &options).unwrap();
+    let evaluation = evaluate(&still, &mut judge(&model, 7), &never, &Selection::all(1), &options).unwrap();
     assert_eq!((evaluation.finding, evaluation.mean[0]), (Finding::Open, 0.0));
 }
 
@@ -198,9 +198,10 @@ fn shares_are_judged_too() {
     let finding = |radius| {
         let ball = Arc::new(Ball::new(vec![1.0 / 16.0; 16], radius).unwrap());
         let target = Target::new(world.model.measures(), vec![Constraint::share("visits", ball)]).unwrap();
-        let model = Arc::new(world.model.select(target.selection()));
         let options = Options { most: 4_000, ..Options::default() };
-        evaluate(&mixture, &mut judge(&model, 7), target.set(), &options).unwrap().finding
+        evaluate(&mixture, &mut judge(&world.model, 7), target.set(), target.selection(), &options)
+            .unwrap()
+            .finding
     };
     assert_eq!((finding(0.9), finding(0.1)), (Finding::Inside, Finding::Outside));
 }
@@ -210,7 +211,8 @@ fn what_does_not_fit_is_refused() {
     let model = model();
     let mixture = careful(&model);
     let refused = |set: SharedSet, options: Options| {
-        evaluate(&mixture, &mut judge(&model, 7), &set, &options).unwrap_err()
+        let selection = Selection::all(2);
+        evaluate(&mixture, &mut judge(&model, 7), &set, &selection, &options).unwrap_err()
     };
     let three: SharedSet = Arc::new(Bounds::nonnegative(3));
     assert!(matches!(refused(three, Options::default()), Error::Dimension { found: 2, expected: 3, .. }));
@@ -227,4 +229,56 @@ fn what_does_not_fit_is_refused() {
     ] {
         assert!(matches!(refused(paper(), options), Error::OutOfRange { .. }));
     }
+}
+
+/// Episodes of one policy agree with its evaluation; those of another policy do not.
+#[test]
+fn episodes_of_the_same_policy_agree() {
+    let (model, options) = (model(), Options { first: 1_000, most: 1_000, ..Options::default() });
+    let all = Selection::all(2);
+    let of = |mixture: &Mixed<TabularPolicy>| {
+        evaluate(mixture, &mut judge(&model, 0), &paper(), &all, &options).unwrap()
+    };
+    let fresh = |mixture: &Mixed<TabularPolicy>, seed| {
+        let mut sample = Sample::new(3);
+        judge(&model, seed).play_each(mixture, 1_000, |sum, steps| sample.add(sum, steps)).unwrap();
+        sample
+    };
+    for mixture in [careful(&model), wandering(&model)] {
+        let claimed = of(&mixture);
+        assert_eq!(claimed.inconsistency(&paper(), &all, &options).unwrap(), None);
+        for seed in 1..300 {
+            assert_eq!(claimed.quantiles.contradicts(&fresh(&mixture, seed)), None, "seed {seed}");
+        }
+    }
+    let claimed = of(&careful(&model));
+    assert!(claimed.quantiles.contradicts(&fresh(&wandering(&model), 1)).is_some());
+    let alterations: [fn(&mut Evaluation); 7] = [
+        |e| e.radii[0] *= 0.99,
+        |e| e.mean[0] += 1e-6,
+        |e| e.episodes = 999,
+        |e| e.samples *= 2,
+        |e| e.distance = 0.1,
+        |e| e.finding = Finding::Open,
+        |e| e.confidence = 0.99,
+    ];
+    for alter in alterations {
+        let mut altered = claimed.clone();
+        alter(&mut altered);
+        assert!(altered.inconsistency(&paper(), &all, &options).unwrap().is_some(), "{altered:?}");
+    }
+}
+
+/// Statistics that no quantiles allow for are found, however they were altered together.
+#[test]
+fn statistics_must_fit_their_quantiles() {
+    let (model, options) = (model(), Options { first: 1_000, most: 1_000, ..Options::default() });
+    let all = Selection::all(2);
+    let claimed = evaluate(&careful(&model), &mut judge(&model, 0), &paper(), &all, &options).unwrap();
+    // An estimate that is consistent in itself, of other episodes.
+    let mut other = Estimate::new(2);
+    (0..1_000).for_each(|i| other.add(&[f64::from(i % 2), -0.1]));
+    let forged = Evaluation { measured: other, ..claimed.clone() };
+    let said = forged.inconsistency(&paper(), &all, &options).unwrap().unwrap();
+    assert!(said.contains("no episodes have"), "{said}");
 }

@@ -114,7 +114,7 @@ fn check(
                     separation.witness.values.len()
                 );
             }
-            episodes::beside_the_model(&problem, &mixture, &ended, &certificate.z_bar, seed, text)?;
+            episodes::beside_the_model(&problem, &mixture, &ended, seed, text)?;
         }
         _ => episodes::by_playing(&problem, &mixture, &ended, &certificate, seed, text)?,
     }

@@ -28,12 +28,22 @@ impl MonteCarlo {
         episodes: usize,
         estimate: &mut Estimate,
     ) -> Result<()> {
+        self.play_each(mixture, episodes, |sum, _| estimate.add(sum))
+    }
+
+    /// Plays this many episodes of a mixed policy and hands over Σ γⁱ zᵢ and the number of steps of each.
+    pub fn play_each<P: Policy>(
+        &mut self,
+        mixture: &Mixed<P>,
+        episodes: usize,
+        mut observe: impl FnMut(&[f64], usize),
+    ) -> Result<()> {
         in_range("policies", mixture.parts().len() as f64, !mixture.parts().is_empty(), "1 or more")?;
         for _ in 0..episodes {
             let Some(policy) = mixture.draw(&mut self.rng) else { break };
             play_episode(&mut self.episode, policy, &mut self.memory, &mut self.action, &mut self.rng)?;
             self.samples = self.samples.saturating_add(self.episode.steps() as u64);
-            estimate.add(self.episode.sum());
+            observe(self.episode.sum(), self.episode.steps());
         }
         Ok(())
     }

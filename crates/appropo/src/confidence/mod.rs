@@ -5,11 +5,15 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, dimension, finite, in_range};
-use crate::measurement::Estimate;
+use crate::measurement::{Estimate, Selection};
 use crate::oracle::MonteCarlo;
 use crate::policy::{Mixed, Policy};
 use crate::set::{ConvexSet, Errors, SharedSet};
 use crate::vector;
+
+mod quantiles;
+
+pub use quantiles::{Quantiles, REFUSAL, Sample};
 
 /// The settings of [`evaluate`].
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +51,7 @@ pub enum Finding {
 /// A mixed policy's measurement, judged by fresh episodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// The mean over the episodes.
+    /// The mean of the selected entries over the episodes.
     pub mean: Vec<f64>,
     /// How far the long-term measurement may be from it, entry by entry.
     pub radii: Vec<f64>,
@@ -61,6 +65,10 @@ pub struct Evaluation {
     pub finding: Finding,
     /// The level at which it follows.
     pub confidence: f64,
+    /// Every measurement of the episodes, also of what no constraint looks at.
+    pub measured: Estimate,
+    /// How those measurements are distributed, and, last of all, the steps of an episode.
+    pub quantiles: Quantiles,
 }
 
 /// Distances up to this, relative to 1 + ‖mean‖, are rounding: what a projection by a conic solver is off by.
@@ -128,11 +136,12 @@ fn width((least, largest): (f64, f64), known: Option<(f64, f64)>) -> Result<f64>
 
 /// Plays a mixed policy afresh, in looks of twice as many episodes each, until the confidence region lies in the set or
 /// apart from it, or the episodes end. A finding is wrong with probability at most 1 − confidence. It is about episodes
-/// as the judge plays them, cut off where it cuts them off.
+/// as the judge plays them, cut off where it cuts them off. The set is about the selected entries of what it measures.
 pub fn evaluate<P: Policy>(
     mixture: &Mixed<P>,
     judge: &mut MonteCarlo,
     set: &SharedSet,
+    selection: &Selection,
     options: &Options,
 ) -> Result<Evaluation> {
     let Options { confidence, first, most, ranges } = options;
@@ -144,12 +153,16 @@ pub fn evaluate<P: Policy>(
     )?;
     in_range("episodes of the first look", *first as f64, *first > 1, "2 or more")?;
     in_range("most episodes", *most as f64, most >= first, &format!("{first} or more"))?;
-    dimension("the judge's measurement", judge.dim(), set.dim())?;
-    let before = judge.samples();
-    let mut estimate = Estimate::new(set.dim());
+    dimension("the judge's selected measurement", selection.entries.len(), set.dim())?;
+    let mut measured = Estimate::new(judge.dim());
+    let mut sample = Sample::new(judge.dim() + 1);
     let (mut look, mut until) = (1, *first);
     loop {
-        judge.play(mixture, until - estimate.count(), &mut estimate)?;
+        judge.play_each(mixture, until - measured.count(), |sum, steps| {
+            measured.add(sum);
+            sample.add(sum, steps);
+        })?;
+        let estimate = measured.select(selection);
         let radii = radii(&estimate, ranges, spend(1.0 - confidence, look))?;
         let (finding, distance) = find(set, estimate.mean(), &radii)?;
         if finding != Finding::Open || until == *most {
@@ -157,15 +170,68 @@ pub fn evaluate<P: Policy>(
                 mean: estimate.mean().to_vec(),
                 radii,
                 episodes: estimate.count(),
-                samples: judge.samples() - before,
+                samples: judge.samples(),
                 distance,
                 finding,
                 confidence: *confidence,
+                measured,
+                quantiles: sample.quantiles(),
             });
         }
         look += 1;
         until = until.saturating_mul(2).min(*most);
     }
+}
+
+impl Evaluation {
+    /// What the evaluation says that does not follow from its episodes; `None` where everything does.
+    pub fn inconsistency(
+        &self,
+        set: &SharedSet,
+        selection: &Selection,
+        options: &Options,
+    ) -> Result<Option<String>> {
+        let Options { confidence, first, most, ranges } = options;
+        if self.confidence != *confidence {
+            return Ok(Some(format!("the level is {}, expected {confidence}", self.confidence)));
+        }
+        let more = |n: &usize| (n < most).then(|| n.saturating_mul(2).min(*most));
+        let mut counts = std::iter::successors(Some(*first), more);
+        let Some(look) = counts.position(|count| count == self.episodes) else {
+            return Ok(Some(format!("no evaluation ends after {} episodes", self.episodes)));
+        };
+        if self.measured.count() != self.episodes {
+            return Ok(Some(format!("{} episodes are stated, but others were measured", self.episodes)));
+        }
+        if let Some(problem) = self.quantiles.inconsistency(&self.measured, self.samples) {
+            return Ok(Some(problem));
+        }
+        let estimate = self.measured.select(selection);
+        let radii = radii(&estimate, ranges, spend(1.0 - confidence, look + 1))?;
+        let (finding, distance) = find(set, estimate.mean(), &radii)?;
+        let pairs = [("mean", self.mean.as_slice(), estimate.mean()), ("radii", &self.radii, &radii)];
+        for (what, claimed, found) in pairs {
+            let differs = |i: &usize| !is_near(claimed[*i], found[*i]);
+            if let Some(i) = (0..found.len()).find(differs) {
+                let (claimed, found) = (claimed[i], found[i]);
+                return Ok(Some(format!(
+                    "entry {i} of the {what} is claimed as {claimed:?}, but follows as {found:?}"
+                )));
+            }
+        }
+        Ok(if self.finding != finding {
+            Some(format!("the finding is claimed as {:?}, but follows as {finding:?}", self.finding))
+        } else if !is_near(self.distance, distance) {
+            Some(format!("the distance is claimed as {}, but follows as {distance}", self.distance))
+        } else {
+            None
+        })
+    }
+}
+
+/// Equal but for rounding. NaN is near nothing.
+fn is_near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= ROUNDING * (1.0 + b.abs())
 }
 
 /// Where the box of `radii` round `mean` lies, and the distance of its centre from the set.
