@@ -9,17 +9,15 @@ use appropo::env::{Environment, Selected, Simulator, TabularMdp, mars_rover};
 use appropo::error::Result;
 use appropo::measurement::{Discounting, Estimate};
 use appropo::oracle::{
-    Cache, Exact, Model, ModelOptions, MonteCarlo, Planner, Positive, PositiveOptions, Respond,
+    Cache, Exact, LearnedOptions, LearnedOracle, Model, ModelOptions, MonteCarlo, Planner, Respond,
 };
 use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
 use appropo::policy::{Mixed, Policy};
 use appropo::random;
-use appropo::rl::actor_critic::{self, Collect, Update};
-use appropo::rl::{ActorCritic, Episode, Learner, QLearner, QOptions};
+use appropo::rl::actor_critic::{ActorCriticOptions, Collect, Update};
+use appropo::rl::{ActorCritic, Episode, Learner, QLearner, QLearningOptions};
 use appropo::set::{Ball, SharedSet};
-use appropo::solver::{
-    Assurance, Options, Round, Solution, appropo, appropo_imagined, resume, resume_imagined,
-};
+use appropo::solver::{Round, Solution, StopRule, appropo, appropo_model_based, resume, resume_model_based};
 use appropo_run::Checkpoint;
 
 /// Games that can be gone on with.
@@ -39,6 +37,8 @@ const GAMMA: f64 = 0.9;
 const LIMIT: usize = 12;
 /// Steps in the world.
 const BUDGET: u64 = 400;
+/// Models that are drawn from the posterior.
+const CHECKS: usize = 2;
 
 /// Reads a checkpoint whose first byte says which game it is of, then goes on from its state; and from the bytes
 /// themselves, so that lengths need not fit twice.
@@ -67,7 +67,7 @@ pub fn play(game: u8, state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
         5 => learnt(
             set,
             world,
-            |world| QLearner::new(world(), GAMMA, LIMIT, QOptions::default(), random::generator(1)),
+            |world| QLearner::new(world(), GAMMA, LIMIT, QLearningOptions::default(), random::generator(1)),
             state,
         ),
         6 => imagined(set, world(), state),
@@ -99,19 +99,19 @@ fn rover() -> Result<Rover> {
     Ok(Rover { model, set: Arc::clone(target.set()) })
 }
 
-type Played<P> = (Solution<P>, Vec<Vec<u8>>);
+type Played = (Solution, Vec<Vec<u8>>);
 
-fn game_of<O: Respond>(
+fn game_of(
     set: &SharedSet,
     mut player: impl Player,
-    mut oracle: O,
+    mut oracle: impl Respond,
     state: Option<&[u8]>,
-) -> Result<Played<O::Policy>> {
-    let options = Options { rounds: 6, samples: BUDGET, ..Options::default() };
+) -> Result<Played> {
+    let options = StopRule { rounds: 6, samples: BUDGET, ..StopRule::default() };
     let mut states = Vec::new();
-    let mut watch = |round: &Round<O::Policy>| {
+    let mut watch = |round: &Round| {
         (round.mixture)();
-        states.extend((round.state)());
+        states.extend((round.state)().ok().map(|(_, state)| state));
         ControlFlow::Continue(())
     };
     let solution = match state {
@@ -136,22 +136,22 @@ fn planned(
 }
 
 /// A game with a learner, its mixture played.
-fn learnt<L: Learner>(
+fn learnt<L: Learner + 'static>(
     set: &SharedSet,
     world: impl Fn() -> Box<dyn Environment>,
     learner: impl Fn(&dyn Fn() -> Box<dyn Environment>) -> Result<L>,
     state: Option<&[u8]>,
 ) -> Result<Vec<Vec<u8>>> {
     let judge = || MonteCarlo::new(Episode::new(world(), GAMMA, LIMIT), &mut random::generator(2));
-    let options = PositiveOptions { episodes: 3, fresh: 2, budget: BUDGET, ..PositiveOptions::default() };
-    let oracle = Cache::new(Positive::new(learner(&world)?, judge(), options)?);
-    let player = FullyCorrective::new(Arc::clone(set)).with_caution(1.5);
-    let (solution, states) = game_of(set, player, oracle, state)?;
+    let options = LearnedOptions::default().episodes(3usize).fresh(2);
+    let oracle = LearnedOracle::new(Box::new(learner(&world)?), judge(), BUDGET, options)?;
+    let player = FullyCorrective::new(Arc::clone(set)).with_margin(1.5);
+    let (solution, states) = game_of(set, player, Cache::new(oracle), state)?;
     measure(&mut judge(), &solution.mixture)?;
     Ok(states)
 }
 
-fn measure<P: Policy>(judge: &mut MonteCarlo, mixture: &Mixed<P>) -> Result<()> {
+fn measure(judge: &mut MonteCarlo, mixture: &Mixed) -> Result<()> {
     let mut estimate = Estimate::new(judge.dim());
     judge.play(mixture, 3, &mut estimate)?;
     mixture.parts().iter().for_each(|(_, policy)| drop(policy.table()));
@@ -159,29 +159,29 @@ fn measure<P: Policy>(judge: &mut MonteCarlo, mixture: &Mixed<P>) -> Result<()> 
 }
 
 fn networks(worlds: Vec<Box<dyn Environment>>) -> Result<ActorCritic> {
-    let options = actor_critic::Options {
-        hidden: vec![3],
-        collect: Collect::Steps(8),
-        update: Update::Ppo { clip: 0.2, epochs: 1, minibatch: 8 },
-        ..actor_critic::Options::ppo()
+    let options = ActorCriticOptions {
+        net_arch: vec![3],
+        n_steps: Collect::Steps(8),
+        update: Update::Ppo { clip_range: 0.2, n_epochs: 1, batch_size: 8 },
+        ..ActorCriticOptions::ppo()
     };
     ActorCritic::new(worlds, GAMMA, LIMIT, options, random::generator(3))
 }
 
 /// A game in a model that is learnt.
 fn imagined(set: &SharedSet, world: Box<dyn Environment>, state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
-    let (options, discounting) = (ModelOptions { trials: 1, budget: BUDGET }, Discounting::new(GAMMA, None)?);
-    let mut model = Model::new(world, discounting, LIMIT, options, random::generator(4))?;
+    let (options, discounting) = (ModelOptions::default(), Discounting::new(GAMMA, None)?);
+    let mut model = Model::new(world, discounting, LIMIT, BUDGET, options, random::generator(4))?;
     let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
-    let (assurance, options) = (Assurance { models: 2 }, Options { rounds: 4, ..Options::default() });
+    let options = StopRule { rounds: 4, ..StopRule::default() };
     let mut states = Vec::new();
-    let mut watch = |round: &Round<_>| {
-        states.extend((round.state)());
+    let mut watch = |round: &Round| {
+        states.extend((round.state)().ok().map(|(_, state)| state));
         ControlFlow::Continue(())
     };
     match state {
-        None => appropo_imagined(set, player, &mut model, &assurance, &options, &mut watch)?,
-        Some(state) => resume_imagined(set, player, &mut model, &assurance, &options, &mut watch, state)?,
+        None => appropo_model_based(set, &player, &mut model, CHECKS, &options, &mut watch)?,
+        Some(state) => resume_model_based(set, &player, &mut model, CHECKS, &options, &mut watch, state)?,
     };
     Ok(states)
 }

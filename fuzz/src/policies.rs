@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 /// Four policies of every kind, whose numbers may be any.
 const KNOWN: &str = r#"{
-  "format": 1,
+  "format": 2,
   "tensors": "policies.safetensors",
   "tensors_sha256": "",
   "policies": [
@@ -69,7 +69,7 @@ fn read(manifest: &Manifest, numbers: &[u8]) {
         let (seen, entries) = match policy.as_ref() {
             AnyPolicy::Table(policy) => (vec![policy.states() as f64 - 1.0], 1),
             AnyPolicy::Greedy(_) => continue,
-            AnyPolicy::Outside(_) => (vec![1.0], 1),
+            AnyPolicy::External(_) => (vec![1.0], 1),
             AnyPolicy::Network(policy) => match policy.network().shape().inputs {
                 Inputs::OneHot(count) => (vec![count as f64 - 1.0], policy.actions().parameters().max(1)),
                 Inputs::Vector(width) => (vec![1.0; width], policy.actions().parameters().max(1)),
@@ -78,7 +78,7 @@ fn read(manifest: &Manifest, numbers: &[u8]) {
         policy.act(&seen, 7, &mut rng, &mut memory, &mut vec![0.0; entries]);
         policy.table();
         if let AnyPolicy::Network(policy) = policy.as_ref() {
-            let _ = appropo_run::onnx(policy);
+            let _ = appropo_run::onnx::onnx(policy);
         }
     }
 }

@@ -5,7 +5,7 @@ pub fn problem(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes)
         && !is_large(text)
     {
-        let _ = appropo_cli::check_problem(text);
+        let _ = appropo_file::Reader::default().parse("problem", text);
     }
 }
 

@@ -1,10 +1,10 @@
 //! The arguments of the command line.
 
-use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
-
-use crate::Failure;
-use crate::problem::{Method, OracleKind, PlayerKind, Settings};
+use appropo::options::{Table, Value};
+use appropo::oracle::EXTERNAL;
+use appropo::registry::Registry;
+use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser};
+use clap::{Args, Parser, Subcommand};
 
 /// Reinforcement learning under convex constraints, with evidence.
 ///
@@ -97,6 +97,8 @@ pub enum Command {
         /// Print the problem as a file with every default written out
         #[arg(long)]
         explain: bool,
+        #[command(flatten)]
+        overrides: Overrides,
     },
     /// Print the JSON Schema of problem files, for editors
     Schema,
@@ -117,6 +119,9 @@ pub struct Solve {
     /// Show no progress
     #[arg(long)]
     pub quiet: bool,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub settings: Overrides,
 }
@@ -143,84 +148,93 @@ pub struct Optimize {
     pub problem: String,
     /// The measure to optimise: a name, or name\[i\] for an entry of a vector
     #[arg(long)]
-    pub measure: String,
+    pub measure: Option<String>,
     /// Where the objective goes: into the corrective player's master problem, or around it
-    #[arg(long, value_enum, default_value = "master")]
-    pub search: Search,
+    #[arg(long, value_parser = PossibleValuesParser::new(["master", "binary"]))]
+    pub search: Option<String>,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub settings: Overrides,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Search {
-    /// Inside the corrective player's master problem
-    Master,
-    /// The paper's binary search with a shared cache
-    Binary,
 }
 
 /// Settings that override those of the problem file.
 #[derive(Args)]
 pub struct Overrides {
-    /// Print one JSON object and nothing else
-    #[arg(long)]
-    pub json: bool,
     /// How to solve
-    #[arg(long, value_enum)]
-    method: Option<Method>,
+    #[arg(long, value_parser = methods())]
+    method: Option<String>,
     /// Who answers λ
-    #[arg(long, value_enum)]
-    oracle: Option<OracleKind>,
+    #[arg(long, value_parser = oracles())]
+    oracle: Option<String>,
     /// Who chooses λ
-    #[arg(long, value_enum)]
-    player: Option<PlayerKind>,
+    #[arg(long, value_parser = players())]
+    player: Option<String>,
     /// Distances up to this count as 0
     #[arg(long, value_parser = positive)]
     tolerance: Option<f64>,
     /// The most rounds to play
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
-    /// The height κ of the lifted set, for ogd and momentum
-    #[arg(long, value_parser = positive)]
-    kappa: Option<f64>,
-    /// The step size η, for ogd and momentum
-    #[arg(long, value_parser = positive)]
-    eta: Option<f64>,
     /// Steps after which an oracle stops learning; estimating its last answer takes some more
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     samples: Option<u64>,
     /// The seed of all random draws
     #[arg(long)]
     seed: Option<u64>,
+    /// Any key of the table [solve], such as ppo.learning_rate=3e-4; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
+    settings: Vec<(Vec<String>, Value)>,
 }
 
 impl Overrides {
-    /// Refuses what would be ignored under the settings in force.
-    pub fn check(&self, settings: &Settings) -> Result<(), Failure> {
-        let ignored = [("--oracle", self.oracle.is_some()), ("--player", self.player.is_some())];
-        match ignored.iter().find(|(_, is_given)| *is_given && settings.method == Method::Occupancy) {
-            Some((option, _)) => {
-                Err(Failure::Input(format!("{option}: the occupancy method has none; leave the option out")))
-            }
-            None => Ok(()),
+    /// What is given, as the table `[solve]` has it.
+    pub fn table(&self) -> Table {
+        let mut table = Table::default();
+        for (path, value) in &self.settings {
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            table.set_deep(&path, value.clone());
         }
+        let words = [("method", &self.method), ("oracle", &self.oracle), ("player", &self.player)];
+        for (key, word) in words {
+            word.iter().for_each(|word| table.set(key, word.as_str()));
+        }
+        let counts = [("rounds", self.rounds), ("samples", self.samples), ("seed", self.seed)];
+        for (key, count) in counts {
+            count.into_iter().for_each(|count| table.set(key, count));
+        }
+        self.tolerance.into_iter().for_each(|tolerance| table.set("tolerance", tolerance));
+        table
     }
+}
 
-    /// The settings in force.
-    pub fn apply(&self, settings: &Settings) -> Settings {
-        Settings {
-            method: self.method.unwrap_or(settings.method),
-            oracle: self.oracle.or(settings.oracle),
-            player: self.player.unwrap_or(settings.player),
-            tolerance: self.tolerance.unwrap_or(settings.tolerance),
-            rounds: self.rounds.map(|n| n as usize).or(settings.rounds),
-            kappa: self.kappa.or(settings.kappa),
-            eta: self.eta.or(settings.eta),
-            samples: self.samples.unwrap_or(settings.samples),
-            seed: self.seed.unwrap_or(settings.seed),
-            ..settings.clone()
-        }
+/// `ppo.learning_rate=3e-4`; what is no value of a problem file is a text.
+fn setting(text: &str) -> Result<(Vec<String>, Value), String> {
+    let (path, value) = text.split_once('=').ok_or("expected KEY=VALUE, such as ppo.learning_rate=3e-4")?;
+    let path: Vec<String> = path.trim().split('.').map(str::to_owned).collect();
+    if path.iter().any(String::is_empty) {
+        return Err("a part of the key is empty; expected KEY=VALUE, such as ppo.learning_rate=3e-4".into());
     }
+    let value = value.trim();
+    Ok((path, appropo_file::value(value).unwrap_or_else(|| value.into())))
+}
+
+fn words(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> PossibleValuesParser {
+    let values = names.into_iter().filter(|(name, _)| *name != EXTERNAL);
+    PossibleValuesParser::new(values.map(|(name, about)| PossibleValue::new(name).help(about)))
+}
+
+fn methods() -> PossibleValuesParser {
+    words(Registry::standard().methods().iter().map(|entry| (entry.name, entry.about)))
+}
+
+fn oracles() -> PossibleValuesParser {
+    words(Registry::standard().oracles().into_iter().map(|(name, about, _)| (name, about)))
+}
+
+fn players() -> PossibleValuesParser {
+    words(Registry::standard().players().iter().map(|entry| (entry.name, entry.about)))
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

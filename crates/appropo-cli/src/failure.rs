@@ -1,15 +1,16 @@
 use std::fmt;
+use std::io::ErrorKind;
 
 use appropo::error::Error;
+use appropo_experiments::ExperimentError;
+use appropo_file::Diagnostic;
 use appropo_run::Error as FileError;
-
-use crate::problem::Mistake;
 
 /// Why something could not be done.
 #[derive(Debug)]
 pub enum Failure {
-    /// A mistake in a problem file.
-    Problem(Mistake),
+    /// Something is wrong with a problem file.
+    Problem(Diagnostic),
     /// Something else that was asked for and can't be had.
     Input(String),
     /// The files of a run.
@@ -22,23 +23,19 @@ pub enum Failure {
 
 impl Failure {
     /// The exit status: 2 for what the user can mend, else 1.
-    pub(crate) fn status(&self) -> u8 {
+    pub fn status(&self) -> u8 {
         let is_input = match self {
             Failure::Problem(_) | Failure::Input(_) => true,
-            Failure::Files(error) => {
-                matches!(
-                    error,
-                    FileError::NotEmpty { .. } | FileError::NoRun { .. } | FileError::InUse { .. }
-                )
-            }
-            // What is wrong with the problem as stated shows only when it is solved.
-            Failure::Library(error) => matches!(
+            Failure::Files(FileError::Library(error)) | Failure::Library(error) => is_of_problem(error),
+            Failure::Files(error) => matches!(
                 error,
-                Error::NeverEnds { .. }
-                    | Error::NoConicForm { .. }
-                    | Error::OutOfRange { .. }
-                    | Error::Unsuitable { .. }
-                    | Error::UnknownMeasure { .. }
+                FileError::NotEmpty { .. }
+                    | FileError::NoRun { .. }
+                    | FileError::InUse { .. }
+                    | FileError::NotEnded { .. }
+                    | FileError::Older { .. }
+                    | FileError::Unsuitable { .. }
+                    | FileError::Taken { .. }
             ),
             Failure::Other(_) => false,
         };
@@ -46,22 +43,51 @@ impl Failure {
     }
 }
 
+/// What is wrong with the problem as stated shows only when it is solved.
+fn is_of_problem(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::NeverEnds { .. }
+            | Error::NoConicForm { .. }
+            | Error::Objective(_)
+            | Error::Option(_)
+            | Error::OutOfRange { .. }
+            | Error::Unsuitable { .. }
+            | Error::UnknownMeasure { .. }
+    )
+}
+
+/// What to type, where the library only says what to do.
+fn command(error: &FileError) -> String {
+    match error {
+        FileError::NotEmpty { path } => format!(", with \"appropo resume {}\"", path.display()),
+        FileError::NotEnded { path, is_in_use: false } => {
+            format!(" with \"appropo resume {}\"", path.display())
+        }
+        FileError::NoRun { .. } => ", or begin one there with \"appropo solve PROBLEM --run\"".into(),
+        FileError::Io { source, is_run, .. }
+            if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) =>
+        {
+            if *is_run { " (\"appropo resume\")" } else { ": give the same command again" }.into()
+        }
+        _ => String::new(),
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Failure::Problem(mistake) => mistake.fmt(f),
-            Failure::Files(error) => error.fmt(f),
+            Failure::Problem(diagnostic) => diagnostic.fmt(f),
+            Failure::Files(error) => write!(f, "{error}{}", command(error)),
             Failure::Library(error) => error.fmt(f),
             Failure::Input(text) | Failure::Other(text) => f.write_str(text),
         }
     }
 }
 
-impl std::error::Error for Failure {}
-
-impl From<Mistake> for Failure {
-    fn from(mistake: Mistake) -> Self {
-        Failure::Problem(mistake)
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Failure::Problem(diagnostic)
     }
 }
 
@@ -74,5 +100,16 @@ impl From<FileError> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Failure::Library(error)
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Self {
+        match error {
+            ExperimentError::Library(error) => Failure::Library(error),
+            ExperimentError::Problem(diagnostic) => Failure::Problem(diagnostic),
+            ExperimentError::Folder { .. } => Failure::Input(error.to_string()),
+            other => Failure::Other(other.to_string()),
+        }
     }
 }

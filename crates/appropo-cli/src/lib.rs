@@ -1,24 +1,14 @@
 //! `appropo`: reinforcement learning under convex constraints from the command line.
 //!
-//! The program is a library so that its parts can be tested from outside; its interface is the command line.
+//! The program is a library so that other programs can be it; its interface is the command line.
 
 mod args;
 mod commands;
-mod ended;
 mod failure;
-mod figure;
-mod judge;
+mod interrupts;
 mod picture;
-mod problem;
 mod progress;
-mod quantity;
-mod record;
-mod report;
-mod reproduce;
-mod run;
-mod search;
-pub mod session;
-mod world;
+mod shown;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -26,12 +16,19 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use failure::Failure;
+use failure::Failure;
 
 /// What a command prints on standard output, and its exit status.
 struct Output {
     text: String,
     status: u8,
+}
+
+impl Output {
+    /// A text, and that all is well.
+    fn of(text: impl Into<String>) -> Self {
+        Self { text: text.into(), status: 0 }
+    }
 }
 
 /// Does what the command line says.
@@ -65,11 +62,4 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
             failure.status()
         }
     }
-}
-
-/// What is wrong with the text of a problem file, if anything is.
-pub fn check_problem(text: &str) -> Result<(), String> {
-    problem::Problem::parse("problem", text, &problem::Surroundings::default())
-        .map(|_| ())
-        .map_err(|mistake| mistake.to_string())
 }

@@ -350,6 +350,42 @@ fn no_constraint_to_solve() {
     assert_shown!(&["solve", &file]);
 }
 
+/// An objective that the problem states needs no --measure, and another one takes its place.
+#[test]
+fn an_objective_may_stand_in_the_file() {
+    let folder = folder("objective");
+    let file = problem(&folder, "problem", &format!("maximize = \"reward\"\n{WORLD}{SAFETY}"));
+    for command in ["maximize", "solve"] {
+        let (report, status) = json(&[command, &file, "--tolerance", "1e-7"]);
+        assert_eq!((status, &report["objective"]["measure"]), (0, &"reward".into()));
+        agree(&report["objective"]["value"], -0.11100520);
+    }
+    let (report, _) = json(&["minimize", &file, "--measure", "failure", "--tolerance", "1e-7"]);
+    assert_eq!(
+        (&report["objective"]["measure"], &report["objective"]["goal"]),
+        (&"failure".into(), &"minimize".into())
+    );
+    let said = shown(&["check", &file]);
+    assert!(said.starts_with("status 0") && said.contains("\nobjective   maximize reward\n"), "{said}");
+    let plain = problem(&folder, "plain", &format!("{WORLD}{SAFETY}"));
+    for arguments in [["minimize", &file], ["maximize", &plain]] {
+        let said = shown(&arguments);
+        let expected = format!("the problem has nothing to {}; name it with --measure", arguments[0]);
+        assert!(said.starts_with("status 2") && said.contains(&expected), "{said}");
+    }
+    let run = folder.join("run");
+    let said = shown(&["solve", &file, "--run", run.to_str().unwrap()]);
+    assert!(said.starts_with("status 2") && said.contains("leave --run out") && !run.exists(), "{said}");
+}
+
+#[test]
+fn a_box_is_called_one_however_it_is_written() {
+    let set = "measure = [\"failure\", \"reward\"]\nlinf_ball = { center = [0, 0], radius = 1 }";
+    let file = problem(&folder("linf"), "problem", &format!("{WORLD}[[constraint]]\n{set}\n"));
+    let said = shown(&["check", &file]);
+    assert!(said.contains("constraint  failure, reward: failure, reward in a box of 2 entries\n"), "{said}");
+}
+
 #[test]
 fn bad_usage_has_status_2() {
     for arguments in [
@@ -357,6 +393,8 @@ fn bad_usage_has_status_2() {
         &["solve", "mars-rover", "--tolerance", "-1"],
         &["solve", "mars-rover", "--checkpoint-every", "5"],
         &["sovle", "mars-rover"],
+        &["solve", "mars-rover", "--kappa", "2"],
+        &["solve", "mars-rover", "--eta", "2"],
     ] {
         assert_eq!(appropo(arguments).status.code(), Some(2), "{arguments:?}");
     }

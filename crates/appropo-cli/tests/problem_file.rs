@@ -7,20 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use appropo_file::BUILT_IN;
 use serde_json::Value;
-
-const BUILT_IN: [&str; 10] = [
-    "mars-rover",
-    "mars-rover-diverse",
-    "mars-rover-infeasible",
-    "mars-rover-undiscounted",
-    "mars-rover-30x30",
-    "deep-sea-treasure",
-    "frozen-lake",
-    "cliff-walking",
-    "bandit",
-    "cart-pole",
-];
 
 fn appropo(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_appropo")).args(arguments).output().unwrap()
@@ -74,16 +62,17 @@ fn rich() -> Vec<(String, String)> {
     let safety = constraint(("measure = \"failure\"", "at_most = 0.2"));
     let mut problems: Vec<String> = sets.iter().map(|set| format!("{rover}{}", constraint(*set))).collect();
     let settings = [
-        "method = \"occupancy\"\nplayer = \"ogd\"\nkappa = 2\nsamples = 7\ncaution = 0",
+        "method = \"occupancy\"\nsamples = 7\nogd.kappa = 2\nfully-corrective.margin = 0",
         "player = \"ogd\"\nrounds = 50",
-        "player = \"ogd\"\nrounds = 50\nsteps = \"decreasing\"\nkappa = 3.5",
-        "player = \"momentum\"\nrounds = 50\neta = 0.03",
-        "player = \"blackwell\"\nrounds = 50\nplanner = \"value-iteration\"\ngoal = \"feasibility\"",
-        "tolerance = 0.01\nseed = 18446744073709551615\nanchor = { failure = 0.5 }",
-        "oracle = \"model\"\nsamples = 500",
-        "oracle = \"q-learning\"\nsamples = 500\nplayer = \"ogd\"",
-        "oracle = \"a2c\"\nsamples = 500\ncaution = 2\nanchor = {}",
-        "oracle = \"ppo\"\nsamples = 500\nanchor = { failure = 0.8, reward = -1.17 }",
+        "player = \"ogd\"\nrounds = 50\n[solve.ogd]\nsteps = \"decreasing\"\nkappa = 3.5",
+        "player = \"momentum\"\nrounds = 50\nmomentum = { eta = 0.03, momentum = 0.8 }",
+        "player = \"blackwell\"\nrounds = 50\nexact.planner = \"value-iteration\"\ngoal = \"feasibility\"",
+        "tolerance = 0.01\nseed = 18446744073709551615\nfully-corrective.anchor = { failure = 0.5 }",
+        "oracle = \"model\"\nsamples = 500\nmodel = { trials = 2, posterior_checks = 9 }",
+        "oracle = \"q-learning\"\nsamples = 500\nplayer = \"ogd\"\nq-learning.backup = \"sarsa\"",
+        "oracle = \"a2c\"\nsamples = 500\nfully-corrective = { margin = 2, anchor = {} }\na2c.net_arch = [8, 4]",
+        "oracle = \"ppo\"\nsamples = 500\n[solve.fully-corrective]\nanchor = { failure = 0.8, reward = -1.17 }\n\
+         [solve.learned]\nfresh = 3\niterates = false",
     ];
     problems
         .extend(settings.iter().map(|settings| format!("{rover}horizon = 60\n{safety}[solve]\n{settings}")));
@@ -103,13 +92,15 @@ fn rich() -> Vec<(String, String)> {
         )
     }));
     problems.push("discount = 0.9\nenvironment = { name = \"point-mass\", horizon = 20 }\n".into());
+    problems.push(format!("maximize = \"reward\"\n{rover}{safety}"));
+    problems.push(format!("minimize = \"visits[7]\"\n{rover}{safety}[solve]\nsearch = \"binary\"\n"));
     problems.into_iter().enumerate().map(|(i, text)| (format!("rich-{i}"), text)).collect()
 }
 
 /// Every problem of these tests by file or name, with what is explained about it.
 fn problems(test: &str) -> Vec<(String, String)> {
     let rich = rich().into_iter().map(|(name, text)| written(test, &name, &text));
-    let all = rich.chain(BUILT_IN.iter().map(|name| (*name).to_owned()));
+    let all = rich.chain(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
     let explained = |file: String| (printed(&["check", &file, "--explain"]), file);
     all.map(explained).map(|(text, file)| (file, text)).collect()
 }
@@ -146,7 +137,7 @@ fn explain_writes_every_default_of_what_learns() {
 #[test]
 fn explain_writes_the_gains_of_gradient_players() {
     let text = "discount = 0.99\n[environment]\nname = \"garnet\"\n[[constraint]]\nmeasure = \"visits\"\n\
-                intersection = [{ simplex = {} }, { at_most = 0.5 }]\n[solve]\nplayer = \"ogd\"\nkappa = 2\n";
+                intersection = [{ simplex = {} }, { at_most = 0.5 }]\n[solve]\nplayer = \"ogd\"\nogd.kappa = 2\n";
     insta::assert_snapshot!(printed(&["check", &written("gains", "gains", text), "--explain"]));
 }
 
@@ -172,7 +163,10 @@ fn what_can_be_read_fits_the_schema() {
     for (file, explained) in problems("schema") {
         let stated = match fs::read_to_string(&file) {
             Ok(text) => text,
-            Err(_) => fs::read_to_string(format!("../../problems/{file}.toml")).unwrap(),
+            Err(_) => {
+                let built_in = BUILT_IN.iter().find(|(name, _)| *name == file);
+                built_in.unwrap().1.to_owned()
+            }
         };
         for text in [stated, explained].iter().filter(|text| !is_beyond_toml(text)) {
             let errors: Vec<String> =
@@ -183,10 +177,10 @@ fn what_can_be_read_fits_the_schema() {
 }
 
 /// A world of another program, with what can be seen and done there counted or not.
-const OUTSIDE: &str = r#"
+const EXTERNAL: &str = r#"
 discount = 0.9
 [environment]
-name = "outside"
+name = "external"
 about = "a robot"
 measures = ["cost", "place"]
 entries = [1, 2]
@@ -198,10 +192,10 @@ upper = [1]
 "#;
 
 #[test]
-fn a_world_outside_can_be_read_but_not_played() {
-    let text = OUTSIDE.replace("states = 3\n", "").replace("choices = 2\n", "");
+fn a_world_of_another_program_can_be_read_but_not_played() {
+    let text = EXTERNAL.replace("states = 3\n", "").replace("choices = 2\n", "");
     let text = format!("{text}horizon = 9\n[[constraint]]\nmeasure = \"cost\"\nat_most = 1\n");
-    let file = written("outside", "outside", &text);
+    let file = written("external", "external", &text);
     let run = |command: &str| {
         let output = appropo(&[command, &file]);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
@@ -243,8 +237,8 @@ fn what_is_in_the_schema_can_be_read() {
     for (_, text) in rich().into_iter().chain(problems("keys")).filter(|(_, text)| !is_beyond_toml(text)) {
         keys_of_problem(&as_json(&text), &mut read);
     }
-    // A world outside can be read here, but not solved; a set outside can't even be read.
-    keys_of_problem(&as_json(OUTSIDE), &mut read);
+    // A world of another program can be read here, but not solved; a set of one can't even be read.
+    keys_of_problem(&as_json(EXTERNAL), &mut read);
     read.insert("custom".into());
     let unread: Vec<&String> = promised.difference(&read).collect();
     assert!(unread.is_empty(), "{unread:?}");
@@ -282,7 +276,7 @@ fn problem(text: &str) -> String {
 }
 
 /// Mistakes by name. "The world" marks those that depend on it or on more than one value.
-const MISTAKES: [(&str, &str); 50] = [
+const MISTAKES: [(&str, &str); 54] = [
     ("a decimal comma", "discount = 0,99"),
     ("no digit before the point", "discount = .99"),
     ("a key that stands twice", "discount = 0.9\ndiscount = 0.8"),
@@ -358,7 +352,20 @@ const MISTAKES: [(&str, &str); 50] = [
         "discount = 0.9\n[environment]\nname = \"point-mass\"\nhorizon = 9\n[solve]\noracle = \"model\"",
     ),
     ("the world: an oracle for occupancies", "solve: method = \"occupancy\"\noracle = \"ppo\""),
-    ("the world: an anchor of another measure", "solve: anchor = { failures = 1 }"),
+    ("the world: a player for occupancies", "solve: method = \"occupancy\"\nplayer = \"ogd\""),
+    (
+        "two objectives",
+        "maximize = \"reward\"\nminimize = \"failure\"\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
+    ),
+    (
+        "the world: an objective that is not there",
+        "maximize = \"rewards\"\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
+    ),
+    (
+        "the world: an objective of many entries",
+        "minimize = \"visits\"\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
+    ),
+    ("the world: an anchor of another measure", "solve: fully-corrective.anchor = { failures = 1 }"),
     ("no tolerance", "solve: tolerance = 0"),
 ];
 

@@ -1,5 +1,5 @@
 use appropo::error::Error;
-use appropo_cli::Failure;
+use appropo_file::Diagnostic;
 use appropo_run::Error as FileError;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -28,11 +28,13 @@ pub fn of_library(error: &Error) -> PyErr {
         Error::Missing { what } => WorldError::new_err(format!(
             "{what} is Python's and not here; load the run with all it needs: ap.load(folder, problem, oracle)"
         )),
-        Error::World { .. } | Error::Outside { .. } | Error::Unending { .. } => WorldError::new_err(text),
+        Error::World { .. } | Error::External { .. } | Error::Unending { .. } => WorldError::new_err(text),
         Error::Projection { .. } | Error::EmptySet { .. } => SetError::new_err(text),
         Error::Index { what: "observation", .. } => WorldError::new_err(text),
         Error::State { .. } | Error::Unsaved { .. } => RunError::new_err(text),
         Error::NeverEnds { .. }
+        | Error::Objective(_)
+        | Error::Option(_)
         | Error::NoConicForm { .. }
         | Error::OutOfRange { .. }
         | Error::Dimension { .. }
@@ -43,28 +45,25 @@ pub fn of_library(error: &Error) -> PyErr {
     }
 }
 
-/// The exception for anything that the command line refuses.
-pub fn of_failure(failure: Failure) -> PyErr {
-    match &failure {
-        Failure::Library(error) => of_library(error),
-        Failure::Problem(_) | Failure::Input(_) => ProblemError::new_err(failure.to_string()),
-        Failure::Files(error) => RunError::new_err(of_files(error)),
-        Failure::Other(_) => AppropoError::new_err(failure.to_string()),
-    }
+/// The exception for a problem that can't be read.
+pub fn of_problem(diagnostic: Diagnostic) -> PyErr {
+    ProblemError::new_err(diagnostic.to_string())
 }
 
-/// What an error of files says; where that speaks of commands, the same in the words of Python.
-fn of_files(error: &FileError) -> String {
-    match error {
+/// The exception for the files of a run; where they speak of what to do, in the words of Python.
+pub fn of_files(error: FileError) -> PyErr {
+    match &error {
+        FileError::Library(error) => of_library(error),
         FileError::NotEmpty { path } => {
             let path = path.display();
-            format!(
+            RunError::new_err(format!(
                 "{path} is not empty; choose another folder, or use ap.load or ap.resume if it holds a run"
-            )
+            ))
         }
-        FileError::NoRun { path } => {
-            format!("{} holds no run: it has no file run.json; name the folder of a run", path.display())
-        }
-        _ => error.to_string(),
+        FileError::NotEnded { path, is_in_use: false } => RunError::new_err(format!(
+            "{} holds no run that has ended; go on with it by ap.resume if it was killed",
+            path.display()
+        )),
+        _ => RunError::new_err(error.to_string()),
     }
 }

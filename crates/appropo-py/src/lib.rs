@@ -1,12 +1,16 @@
 //! The Python extension: thin classes over the library, with what Python brings in turned into its traits.
 
+mod constraint;
 mod errors;
 mod model;
 mod network;
+mod options;
 mod oracle;
+mod outcome;
 mod policy;
-mod session;
+mod problem;
 mod set;
+mod solve;
 mod world;
 
 use pyo3::prelude::*;
@@ -14,17 +18,25 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _appropo {
     #[pymodule_export]
+    use super::constraint::Constraint;
+    #[pymodule_export]
     use super::errors::{AppropoError, ProblemError, RunError, SetError, WorldError};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]
     use super::network::Network;
     #[pymodule_export]
+    use super::options::registered;
+    #[pymodule_export]
+    use super::outcome::{Outcome, report};
+    #[pymodule_export]
     use super::policy::Policy;
     #[pymodule_export]
-    use super::session::Session;
+    use super::problem::{Env, Plan, Problem};
     #[pymodule_export]
     use super::set::ConvexSet;
+    #[pymodule_export]
+    use super::solve::{outcome, resume, solve, verify};
     #[pymodule_export]
     use super::world::World;
     use pyo3::prelude::*;
@@ -34,18 +46,6 @@ mod _appropo {
     #[pyfunction]
     fn main(py: Python, arguments: Vec<OsString>) -> u8 {
         py.detach(|| appropo_cli::run(arguments))
-    }
-
-    /// The text of a built-in problem.
-    #[pyfunction]
-    fn built_in(name: &str) -> Option<&'static str> {
-        appropo_cli::session::built_in(name)
-    }
-
-    /// The names of the built-in worlds.
-    #[pyfunction]
-    fn worlds() -> Vec<&'static str> {
-        appropo_cli::session::worlds().collect()
     }
 
     #[pymodule_init]

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use appropo::error::Error;
-use appropo::policy::{Act, AnyPolicy, OutsidePolicy, Tensor};
-use appropo_cli::session::{Answer, Oracle, Revive};
+use appropo::oracle::{Answer, ExternalOracle, MakeOracle};
+use appropo::policy::{Act, AnyPolicy, ExternalPolicy, Tensor};
+use appropo_run::result::Revive;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyWeakrefMethods, PyWeakrefReference};
 
+use crate::errors::ProblemError;
 use crate::network::Network;
 use crate::{Raised, world};
 
@@ -16,26 +18,30 @@ use crate::{Raised, world};
 fn kept<T>(found: PyResult<T>, raised: &Raised) -> Result<T, Error> {
     found.map_err(|error| {
         raised.keep(error);
-        Error::Outside { what: "the oracle" }
+        Error::External { what: "the oracle" }
     })
 }
 
-/// `oracle.respond(lam, offset)` returns a policy, rows of measurements, and the steps taken so far.
-pub fn answers(oracle: &Bound<PyAny>, raised: Raised) -> Oracle {
-    let oracle = oracle.clone().unbind();
-    Arc::new(move |lam, offset| {
+/// `oracle.respond(lam, offset)` returns a policy, rows of measurements, and the steps taken so far. The caller keeps the
+/// oracle alive: what refers to itself through it can then be collected.
+pub fn external(oracle: &Bound<PyAny>, raised: Raised) -> PyResult<Arc<dyn MakeOracle>> {
+    let oracle = PyWeakrefReference::new(oracle)?.unbind();
+    Ok(Arc::new(ExternalOracle::new(move |lam, offset| {
         let found = Python::attach(|py| {
-            let answer = oracle.call_method1(py, "respond", (PyArray1::from_slice(py, lam), offset))?;
-            let (policy, rows, samples): (Bound<PyAny>, PyReadonlyArray2<f64>, u64) = answer.extract(py)?;
+            let Some(oracle) = oracle.bind(py).upgrade() else {
+                return Err(ProblemError::new_err("the oracle is gone; pass it again"));
+            };
+            let answer = oracle.call_method1("respond", (PyArray1::from_slice(py, lam), offset))?;
+            let (policy, rows, samples): (Bound<PyAny>, PyReadonlyArray2<f64>, u64) = answer.extract()?;
             let episodes = rows.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
             let policy = match policy.cast::<Network>() {
                 Ok(network) => AnyPolicy::Network(network.get().0.clone()),
-                Err(_) => AnyPolicy::Outside(outside(&policy, raised.clone())?),
+                Err(_) => AnyPolicy::External(of_python(&policy, raised.clone())?),
             };
             Ok(Answer { policy, episodes, samples })
         });
         kept(found, &raised)
-    })
+    })))
 }
 
 /// `oracle.revive(tensors)` returns the policy that was made of them.
@@ -55,14 +61,14 @@ pub fn revives(oracle: &Bound<PyAny>, raised: Raised) -> Revive {
 }
 
 /// A policy of Python's: `policy.tensors()` are the arrays that it is made of.
-fn outside(policy: &Bound<PyAny>, raised: Raised) -> PyResult<OutsidePolicy> {
+fn of_python(policy: &Bound<PyAny>, raised: Raised) -> PyResult<ExternalPolicy> {
     let mut tensors = Vec::new();
     for (name, array) in policy.call_method0("tensors")?.cast::<PyDict>()? {
         let array: PyReadonlyArrayDyn<f32> = array.extract()?;
         let (shape, values) = (array.shape().to_vec(), array.as_array().iter().copied().collect());
         tensors.push(Tensor { name: name.extract()?, shape, values });
     }
-    Ok(OutsidePolicy::new(tensors, Some(acts(policy, raised))))
+    Ok(ExternalPolicy::new(tensors, Some(acts(policy, raised))))
 }
 
 /// `policy.act(observation, step, seed)` returns the action.

@@ -12,7 +12,7 @@ use crate::errors::{AppropoError, WorldError};
 /// The policies of a mixture.
 #[pyclass(frozen, module = "appropo._appropo")]
 pub struct Policy {
-    mixture: Mixed<AnyPolicy>,
+    mixture: Mixed,
     observations: Space,
     actions: Space,
     acting: Mutex<Acting>,
@@ -27,11 +27,7 @@ struct Acting {
 }
 
 impl Policy {
-    pub(crate) fn new(
-        mixture: Mixed<AnyPolicy>,
-        (observations, actions): (Space, Space),
-        raised: Raised,
-    ) -> Self {
+    pub(crate) fn new(mixture: Mixed, (observations, actions): (Space, Space), raised: Raised) -> Self {
         let action = vec![0.0; actions.entries()];
         let acting = Acting { rng: random::generator(0), memory: Memory::default(), action };
         Self { mixture, observations, actions, acting: Mutex::new(acting), raised }
@@ -84,7 +80,7 @@ impl Policy {
         };
         self.check(&observation)?;
         let mut acting = self.acting.lock().map_err(broken)?;
-        if let AnyPolicy::Outside(policy) = policy.as_ref() {
+        if let AnyPolicy::External(policy) = policy.as_ref() {
             // Python may ask for another action meanwhile.
             let mut rng = random::split(&mut acting.rng);
             let mut action = acting.action.clone();

@@ -1,8 +1,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use appropo::set::{ConvexSet as _, FromProjection, Intersection, Lift, Product, SharedSet, Similarity};
-use appropo_cli::{Failure, session};
+use appropo::constraint::Stated;
+use appropo::options::{Given, Table, Value};
+use appropo::registry::Registry;
+use appropo::set::{
+    ConvexSet as _, FromProjection, Intersection, Lift, Product, SetSpace, SharedSet, Similarity,
+};
 use numpy::{
     AllowTypeChange, IntoPyArray, PyArray1, PyArrayDyn, PyArrayLikeDyn, PyArrayMethods, PyReadonlyArray1,
     PyUntypedArrayMethods,
@@ -11,15 +15,14 @@ use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 
 use crate::errors::SetError;
-use crate::{Raised, world};
+use crate::{Raised, options, world};
 
 /// A closed convex set, known by its projection.
 #[pyclass(frozen, subclass, module = "appropo._appropo")]
 pub struct ConvexSet {
     pub set: SharedSet,
-    /// As a line of a problem file, where a file can hold it.
-    line: Option<String>,
-    requirement: String,
+    /// What states it in a problem file, where something does.
+    pub(crate) stated: Option<Stated>,
     /// What Python functions that it is made of raised.
     pub(crate) raised: Vec<Raised>,
 }
@@ -31,11 +34,12 @@ type Numbers<'py> = PyArrayLikeDyn<'py, f64, AllowTypeChange>;
 
 #[pymethods]
 impl ConvexSet {
-    /// The set that a line of a problem file states, such as `at_most = 0.2`.
+    /// The set of a registered name with these options, for vectors of `dim` entries.
     #[new]
-    fn new(line: String, dim: usize) -> PyResult<Self> {
-        let (set, requirement) = session::set(&line, dim, &HashMap::new()).map_err(refused)?;
-        Ok(Self { set, line: Some(line), requirement, raised: Vec::new() })
+    fn new(name: &str, given: &Bound<PyAny>, dim: usize) -> PyResult<Self> {
+        let table = Table::new([(name, options::value(given)?)]);
+        let (set, stated) = stated(&table, dim)?;
+        Ok(Self { set, stated: Some(stated), raised: Vec::new() })
     }
 
     /// A set of one's own: `project(x)` returns its point nearest to x.
@@ -51,7 +55,8 @@ impl ConvexSet {
                 }
             });
         };
-        Self { set: Arc::new(FromProjection::new(dim, call)), line: None, requirement, raised: vec![raised] }
+        let set = Arc::new(FromProjection::new(dim, call).described(requirement));
+        Self { set, stated: None, raised: vec![raised] }
     }
 
     /// The sets side by side: x is cut into their blocks.
@@ -61,7 +66,7 @@ impl ConvexSet {
             return Err(SetError::new_err("a product needs at least one set"));
         }
         let set = Product::new(blocks.iter().map(|block| Arc::clone(&block.set)).collect());
-        Ok(Self::made_of(&blocks, Arc::new(set), " times "))
+        Ok(Self::made_of(&blocks, Arc::new(set), None))
     }
 
     /// What lies in all of the sets.
@@ -69,24 +74,33 @@ impl ConvexSet {
     fn intersection(parts: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         let sets = parts.iter().map(|part| Arc::clone(&part.set)).collect();
         let set = Intersection::new(sets).map_err(|error| SetError::new_err(error.to_string()))?;
-        Ok(Self::made_of(&parts, Arc::new(set), " and "))
+        let stated = parts.iter().map(|part| {
+            let Stated { key, value, .. } = part.stated.clone()?;
+            Some(Value::Table(Table::new([(key, value)])))
+        });
+        let stated = stated.collect::<Option<Vec<_>>>().map(|parts| Stated {
+            key: "intersection".into(),
+            value: Value::List(parts),
+            shift: None,
+        });
+        Ok(Self::made_of(&parts, Arc::new(set), stated))
     }
 
     /// The cone {(x, t) : x/t in the set, t > 0} with its limits: what a share a step must satisfy.
     fn share(&self) -> Self {
-        self.derived(Arc::new(Lift::share(Arc::clone(&self.set))), "per step")
+        self.derived(Arc::new(Lift::share(Arc::clone(&self.set))))
     }
 
     /// The set moved by a vector.
     fn shifted(&self, by: Vec<f64>) -> PyResult<Self> {
         let set = Similarity::translate(Arc::clone(&self.set), by);
-        Ok(self.derived(Arc::new(set.map_err(|error| SetError::new_err(error.to_string()))?), "shifted"))
+        Ok(self.derived(Arc::new(set.map_err(|error| SetError::new_err(error.to_string()))?)))
     }
 
     /// The set with every point multiplied by a positive number.
     fn scaled(&self, factor: f64) -> PyResult<Self> {
         let set = Similarity::scale(Arc::clone(&self.set), factor);
-        Ok(self.derived(Arc::new(set.map_err(|error| SetError::new_err(error.to_string()))?), "scaled"))
+        Ok(self.derived(Arc::new(set.map_err(|error| SetError::new_err(error.to_string()))?)))
     }
 
     /// Entries of its points.
@@ -95,16 +109,10 @@ impl ConvexSet {
         self.set.dim()
     }
 
-    /// As a line of a problem file, where a file can hold it.
-    #[getter]
-    fn line(&self) -> Option<&str> {
-        self.line.as_deref()
-    }
-
     /// What its points satisfy, in words.
     #[getter]
-    fn requirement(&self) -> &str {
-        &self.requirement
+    fn requirement(&self) -> String {
+        self.set.requirement()
     }
 
     /// The nearest point of the set: of one vector, or of every row of an array.
@@ -135,15 +143,13 @@ impl ConvexSet {
 }
 
 impl ConvexSet {
-    fn made_of(parts: &[PyRef<'_, Self>], set: SharedSet, between: &str) -> Self {
-        let texts: Vec<&str> = parts.iter().map(|part| part.requirement.as_str()).collect();
+    fn made_of(parts: &[PyRef<'_, Self>], set: SharedSet, stated: Option<Stated>) -> Self {
         let raised = parts.iter().flat_map(|part| part.raised.iter().cloned()).collect();
-        Self { set, line: None, requirement: texts.join(between), raised }
+        Self { set, stated, raised }
     }
 
-    fn derived(&self, set: SharedSet, how: &str) -> Self {
-        let requirement = format!("{}, {how}", self.requirement);
-        Self { set, line: None, requirement, raised: self.raised.clone() }
+    fn derived(&self, set: SharedSet) -> Self {
+        Self { set, stated: None, raised: self.raised.clone() }
     }
 
     fn projected(&self, py: Python, x: &Numbers) -> PyResult<Vec<f64>> {
@@ -209,6 +215,24 @@ fn call_projection(py: Python, project: &Py<PyAny>, x: &[f64], out: &mut [f64]) 
     Ok(())
 }
 
-fn refused(failure: Failure) -> PyErr {
-    SetError::new_err(failure.to_string())
+/// The one set that a table states, and what states it.
+fn stated(table: &Table, dim: usize) -> PyResult<(SharedSet, Stated)> {
+    let registry = Registry::standard();
+    let keys = || registry.sets().iter().map(|set| &set.key);
+    let part = |given: &Given| Ok(stated_in(&registry, &given.with_keys(keys())?, dim)?.0);
+    let space = SetSpace { dim, vectors: &|_| None, externals: &HashMap::new(), part: &part };
+    let read = || registry.one_set(&Given::read(table, keys())?, &space);
+    read().map_err(|error| SetError::new_err(error.message))
+}
+
+/// The same inside of an intersection.
+fn stated_in(
+    registry: &Registry,
+    given: &Given,
+    dim: usize,
+) -> appropo::options::Result<(SharedSet, Stated)> {
+    let keys = || registry.sets().iter().map(|set| &set.key);
+    let part = |given: &Given| Ok(stated_in(registry, &given.with_keys(keys())?, dim)?.0);
+    let space = SetSpace { dim, vectors: &|_| None, externals: &HashMap::new(), part: &part };
+    registry.one_set(given, &space)
 }

@@ -4,7 +4,7 @@ use appropo::env::{Environment, Space, Status};
 use appropo::error::{Error, Result};
 use appropo::measurement::Measures;
 use appropo::random::{self, Generator};
-use appropo::state::{Loader, Saver};
+use appropo::state::{Checkpoint, Loader, Saver};
 use numpy::{PyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -17,7 +17,7 @@ pub struct PythonWorld {
     reset: Py<PyAny>,
     step: Py<PyAny>,
     /// Where worlds of Python's step together.
-    announce: Option<Py<PyAny>>,
+    submit_action: Option<Py<PyAny>>,
     measures: Measures,
     observations: Space,
     actions: Space,
@@ -35,11 +35,11 @@ impl PythonWorld {
         raised: Raised,
     ) -> PyResult<Self> {
         let (reset, step) = (world.getattr("reset")?.unbind(), world.getattr("step")?.unbind());
-        let announce = world.getattr_opt("announce")?.map(Bound::unbind);
+        let submit_action = world.getattr_opt("submit_action")?.map(Bound::unbind);
         Ok(Self {
             reset,
             step,
-            announce,
+            submit_action,
             measures,
             observations,
             actions,
@@ -60,7 +60,7 @@ impl PythonWorld {
     fn outcome<T>(&self, result: PyResult<T>) -> Result<T> {
         result.map_err(|error| {
             self.raised.keep(error);
-            Error::Outside { what: "the environment" }
+            Error::External { what: "the environment" }
         })
     }
 }
@@ -80,7 +80,7 @@ impl Environment for PythonWorld {
 
     fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) -> Result<()> {
         // Worlds that step together are seeded together, once.
-        let seed = match (&self.announce, self.seed) {
+        let seed = match (&self.submit_action, self.seed) {
             (Some(_), Some(_)) => None,
             _ => Some((random::unit(rng) * f64::from(1u32 << 31)) as u32),
         };
@@ -93,9 +93,9 @@ impl Environment for PythonWorld {
         self.outcome(result)
     }
 
-    fn announce(&mut self, action: &[f64]) -> Result<()> {
-        let Some(announce) = &self.announce else { return Ok(()) };
-        let result = Python::attach(|py| announce.call1(py, (self.action(py, action)?,)).map(drop));
+    fn submit_action(&mut self, action: &[f64]) -> Result<()> {
+        let Some(submit) = &self.submit_action else { return Ok(()) };
+        let result = Python::attach(|py| submit.call1(py, (self.action(py, action)?,)).map(drop));
         self.outcome(result)
     }
 
@@ -126,9 +126,11 @@ impl Environment for PythonWorld {
         }
         self.outcome(result)
     }
+}
 
+impl Checkpoint for PythonWorld {
     fn save(&self, to: &mut Saver) -> Result<()> {
-        if self.announce.is_some() {
+        if self.submit_action.is_some() {
             return Err(Error::Unsaved { what: "a vector environment" });
         }
         to.put(&self.seed);

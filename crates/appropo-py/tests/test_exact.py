@@ -18,7 +18,7 @@ def diversity(radius):
 
 
 def uniform_upper_triangle():
-    grid = ap.Problem.load("mars-rover")._session({}).grid
+    grid = ap.Problem.load("mars-rover")._core.grid
     free = [cell == "F" and column >= row for row, line in enumerate(grid) for column, cell in enumerate(line)]
     assert sum(free) == 31
     return np.array(free) / sum(free)

@@ -3,8 +3,11 @@
 import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import weakref
+from pathlib import Path
 
 import appropo as ap
 import numpy as np
@@ -154,15 +157,37 @@ def test_control_c_returns_what_there_is(problem):
     assert result.verdict == "undecided"
 
 
-def test_no_folder_is_left_behind(monkeypatch, tmp_path):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.raises(Mine):
-        ap.solve(walk(failing(100, raise_mine)), samples=500)
-    result = ap.solve("mars-rover")
-    assert len(list(tmp_path.iterdir())) == 1
-    del result
-    gc.collect()
-    assert not list(tmp_path.iterdir())
+def test_no_file_is_made_without_a_run(tmp_path):
+    """Not even for a while: a folder is as it was since its last change."""
+    script = f"""if True:
+        import os, sys, tempfile, time
+        import numpy as np
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        import appropo as ap, pytest
+        from test_failures import Mine, failing, raise_mine, walk
+
+        def touched():
+            # Times of the system's clock, which is coarse.
+            return [os.stat(place).st_mtime_ns for place in (tempfile.gettempdir(), os.getcwd())]
+
+        assert tempfile.gettempdir() != os.getcwd()
+        before = touched()
+        time.sleep(0.05)
+        results = [ap.solve("mars-rover"), ap.solve(walk(), samples=500, rounds=2)]
+        with pytest.raises(Mine):
+            ap.solve(walk(failing(100, raise_mine)), samples=500)
+        for result in results:
+            assert result.folder is None
+            result.history, result.certificate, result.measurements, result.policy, str(result)
+            result.evaluate(10), result.verify()
+        ap.maximize("mars-rover", "reward")
+        assert touched() == before and not os.listdir() and not os.listdir(tempfile.gettempdir())
+    """
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "here").mkdir()
+    around = {**os.environ, "TMPDIR": str(tmp_path / "temporary"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path / "here", env=around, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 def test_nothing_is_left_behind():
@@ -179,6 +204,35 @@ def test_nothing_is_left_behind():
         del problem, target, result, holder, measure
     gc.collect()
     assert sum(ref() is not None for ref in alive) == 0
+
+
+def test_oracles_are_not_left_behind():
+    """Nor are oracles whose problem refers to the result."""
+
+    class Right:
+        def respond(self, lam):
+            return (lambda seen: 6), [10.0, 10.0, 0.0, 0.0]
+
+    alive = []
+    for _ in range(20):
+        holder, oracle = {}, Right()
+        problem = walk(extra=lambda t, holder=holder: 0.0 * len(holder), constraints=[ap.measure("reward") >= 1])
+        holder["all"] = (problem, oracle, ap.solve(problem, oracle=oracle, rounds=1))
+        alive += [weakref.ref(thing) for thing in holder["all"]]
+        del problem, oracle, holder
+    gc.collect()
+    assert sum(ref() is not None for ref in alive) == 0
+
+
+def test_a_world_lives_as_long_as_its_problem():
+    """What a result needs of its problem it keeps."""
+    result = ap.solve(walk(), samples=500, rounds=1)
+    gc.collect()
+    assert result.evaluate(5)["steps"]["mean"] == 10
+    core = walk()._core
+    gc.collect()
+    with pytest.raises(ap.WorldError, match="the problem of this world is gone"):
+        ap._appropo.solve(core, core.plan({"samples": 500}))
 
 
 def test_memory_stays_as_it_is():

@@ -1,7 +1,5 @@
 """What is shown of a result."""
 
-import json
-
 import appropo as ap
 import numpy as np
 import pytest
@@ -33,7 +31,7 @@ def test_a_result_is_printed_as_a_table():
         ({"rounds": 1}, "1 round used up"),
         (
             {"oracle": "ppo", "samples": 2000},
-            "1000 fresh episodes at level 0.95: the confidence region violates a constraint; 2000 samples used up",
+            "1000 fresh episodes at level 0.95: the confidence region violates a constraint; 20",
         ),
         ({"callback": lambda line: False}, "<Result: undecided"),
     ],
@@ -41,6 +39,13 @@ def test_a_result_is_printed_as_a_table():
 def test_a_result_says_why_nothing_was_decided(settings, why):
     result = ap.solve(rover(), **settings)
     assert result.verdict == "undecided" and why in str(result) and why in result._repr_html_().replace("&lt;", "<")
+
+
+def test_the_reason_says_why_the_search_ended(tmp_path):
+    assert ap.solve(rover(), rounds=1).reason == "1 round used up"
+    assert ap.solve(rover(), oracle="ppo", samples=2000).reason.endswith("samples used up")
+    kept = ap.solve(rover(), run=tmp_path / "run")
+    assert kept.reason == ap.load(tmp_path / "run").reason == "what was asked for was found"
 
 
 def test_a_run_that_was_broken_off_says_where(tmp_path):
@@ -53,17 +58,21 @@ def test_a_run_that_was_broken_off_says_where(tmp_path):
 
 
 def test_what_is_not_here_is_unknown(tmp_path):
-    """The words of a constraint stand in its problem, which can't be read without its set."""
+    """Whether a constraint holds can't be said without its set."""
     line = ap.Custom(lambda x: x.clip(max=5.0), dim=1)
-    ap.solve(walk(constraints=[ap.measure("cost").within(line)]), samples=500, rounds=1, run=tmp_path / "run")
-    assert "cost        unknown  unknown  unknown   unknown  holds" in str(ap.load(tmp_path / "run"))
+    limits = [ap.measure("cost").within(line), ap.measure("steps") <= 10]
+    result = ap.solve(walk(constraints=limits), samples=500, rounds=1, run=tmp_path / "run")
+    kept = ap.load(tmp_path / "run")
+    rows = [row.split("  ") for row in str(kept).splitlines()]
+    assert rows[1][0] == "cost" and rows[1][-2:] == ["unknown", "unknown"]
+    assert rows[2][0] == "steps" and rows[2][-1] == "holds"
+    assert [row["holds"] for row in kept.constraints] == [None, True] and np.isnan(kept.constraints[0]["distance"])
+    assert [row["holds"] for row in result.constraints] == [True, True]
+    assert "unknown" in kept._repr_html_()
 
 
-def test_numbers_that_were_never_found(tmp_path):
-    """A run that was broken off may have none, and JSON has no NaN."""
-    file = ap.solve(rover(), run=tmp_path / "run").folder / "result.json"
-    found = json.loads(file.read_text())
-    file.write_text(json.dumps({**found, "distance": None, "z": [None] * len(found["z"])}))
-    broken = ap.load(tmp_path / "run")
-    assert np.isnan(broken.distance)
-    assert str(broken).splitlines()[1] == "safety      unknown  unknown  unknown   unknown  holds"
+def test_a_claim_is_computed_again_without_files():
+    lines = ap.solve(rover()).verify().splitlines()
+    assert lines[0] == "claim   safety: failure at most 0.2"
+    assert lines[-1] == "verified: feasible: the mixed policy satisfies every constraint"
+    assert any(line.startswith("ok      the measurements of the mixture") for line in lines)

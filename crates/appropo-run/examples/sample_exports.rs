@@ -8,7 +8,7 @@ use std::sync::Arc;
 use appropo::nn::{Activation, Inputs, Mlp, Shape};
 use appropo::policy::{Actions, NetworkPolicy};
 use appropo::random::{below, generator, normal};
-use appropo_run::onnx;
+use appropo_run::onnx::onnx;
 use appropo_run::tensorboard::{EventWriter, file_name, names};
 use serde_json::json;
 

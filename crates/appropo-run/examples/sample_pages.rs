@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
 
-use appropo_run::page::{Constraint, Grid, Measure, Page, Part, Rounds, Shadow, render};
+use appropo_run::page::{Constraint, Grid, Measure, Outline, Page, Part, Rounds, render};
 
 const MAP: [&str; 8] =
     ["SFFFFFFF", "FFFFFFFF", "FFFHFFHF", "FFFFFFFF", "FFFFFFFF", "FHHFFFFF", "FHFFHFHF", "FFFHFFFG"];
@@ -97,8 +97,8 @@ fn constraints(measures: &[Measure]) -> Vec<Constraint> {
     measures.iter().zip(["safety", "speed", "visits"]).map(|(measure, name)| row(name, measure)).collect()
 }
 
-fn quadrant(failure: f64, reward: f64) -> Vec<Shadow> {
-    vec![Shadow { x: 0, y: 1, outline: vec![[0.0, reward], [failure, reward], [failure, 0.0], [0.0, 0.0]] }]
+fn quadrant(failure: f64, reward: f64) -> Vec<Outline> {
+    vec![Outline { x: 0, y: 1, outline: vec![[0.0, reward], [failure, reward], [failure, 0.0], [0.0, 0.0]] }]
 }
 
 /// A learnt run on the 8×8 rover: noisy first, then close to its thresholds.
@@ -133,7 +133,7 @@ fn rover(count: usize, seed: u64, speed: f64) -> Page {
         name: "mars-rover".into(),
         verdict: "feasible".into(),
         sentence: "Both constraints hold with 95 % confidence: failure 0.187 (at most 0.2) and reward -0.166 (at least -0.17), from 20,000 fresh episodes.".into(),
-        version: "appropo 0.1.0".into(),
+        version: "appropo 0.2.0".into(),
         seed,
         command: format!("appropo solve mars-rover.toml --oracle a2c --seed {seed}"),
         problem: problem(0.2, -0.17),
@@ -241,7 +241,7 @@ fn one_round() -> Page {
         },
         mixture: vec![Part { weight: 1.0, kind: "table".into(), z: vec![0.31] }],
         times: vec![("oracle".into(), 0.0002)],
-        version: "appropo 0.1.0".into(),
+        version: "appropo 0.2.0".into(),
         problem: "[environment]\nname = \"bandit\"\n".into(),
         ..Page::default()
     }
@@ -294,7 +294,7 @@ fn long(count: usize) -> Page {
             let angle = k as f64 * std::f64::consts::TAU / 72.0;
             [x + 0.02 * angle.cos(), y + 0.02 * angle.sin()]
         };
-        Shadow { x: i, y: i + 1, outline: (0..72).map(corner).collect() }
+        Outline { x: i, y: i + 1, outline: (0..72).map(corner).collect() }
     };
     let part = |k: usize| Part {
         weight: (1.0 + noise(3, k)) / 500.0,

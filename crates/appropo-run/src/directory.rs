@@ -11,7 +11,7 @@ use crate::{FORMAT, sealed};
 const LOCK: &str = "lock";
 /// How the names of files begin that are not whole yet.
 const TEMPORARY: &str = ".appropo-new-";
-pub(crate) const MARK: &str = "run.json";
+const MARK: &str = crate::files::RUN;
 /// Larger files are not a run's.
 const LARGEST: u64 = 1 << 32;
 
@@ -59,10 +59,36 @@ impl Directory {
 
     /// The folder of a run, to read from.
     pub fn read(path: &Path) -> Result<Self> {
-        match path.join(MARK).is_file() {
-            true => Ok(Self { path: path.to_owned(), _lock: None }),
-            false => Err(Error::NoRun { path: path.to_owned() }),
+        if !path.join(MARK).is_file() {
+            return Err(Error::NoRun { path: path.to_owned() });
         }
+        let directory = Self { path: path.to_owned(), _lock: None };
+        match directory.earlier_version() {
+            Some(version) => Err(Error::Older { path: path.to_owned(), version }),
+            None => Ok(directory),
+        }
+    }
+
+    /// The version that wrote the run, where it is one whose files had another format.
+    fn earlier_version(&self) -> Option<String> {
+        #[derive(serde::Deserialize)]
+        struct Mark {
+            format: u32,
+            version: String,
+        }
+        let mark: Mark = serde_json::from_slice(&self.read_bytes(MARK).ok()?).ok()?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+        let version =
+            if mark.version.chars().all(is_plain) { mark.version } else { "of another version".into() };
+        (mark.format < FORMAT).then_some(version)
+    }
+
+    /// Refuses a run that has no result yet.
+    pub fn must_have_ended(&self) -> Result<()> {
+        if self.has(crate::files::RESULT) {
+            return Ok(());
+        }
+        Err(Error::NotEnded { path: self.path.clone(), is_in_use: self.is_in_use() })
     }
 
     /// Whether another process writes there.
@@ -93,6 +119,22 @@ impl Directory {
 
     /// Writes a JSON object with its format and checksum.
     pub fn write_json(&self, name: &str, content: &impl Serialize) -> Result<()> {
+        self.write(name, self.sealed_json(name, content)?.as_bytes())
+    }
+
+    /// Refuses a JSON file with anything else than what this content makes it: members that stand twice, for example, of
+    /// which a reader sees only one.
+    pub(crate) fn is_as_written(&self, name: &str, content: &impl Serialize) -> Result<()> {
+        if self.read_bytes(name)? == self.sealed_json(name, content)?.as_bytes() {
+            return Ok(());
+        }
+        Err(damaged(
+            &self.file(name),
+            "it says more, or says it in another way, than what it was written from",
+        ))
+    }
+
+    fn sealed_json(&self, name: &str, content: &impl Serialize) -> Result<String> {
         #[derive(Serialize)]
         struct Versioned<'a, T> {
             format: u32,
@@ -101,7 +143,7 @@ impl Directory {
         }
         let text = serde_json::to_string_pretty(&Versioned { format: FORMAT, content })
             .map_err(|error| damaged(&self.file(name), error.to_string()))?;
-        self.write(name, sealed::seal_json(&text).as_bytes())
+        Ok(sealed::seal_json(&text))
     }
 
     /// Writes text whose comments begin with `#`, with its checksum.
@@ -179,8 +221,8 @@ pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Resu
         Some(found) if found > u64::from(FORMAT) => {
             return Err(Error::Newer { path: path.to_owned(), found, known: FORMAT });
         }
-        Some(1..) => {}
-        _ => return Err(damaged(path, format!("its format is not a number from 1 to {FORMAT}"))),
+        Some(found) if found == u64::from(FORMAT) => {}
+        _ => return Err(damaged(path, format!("its format is not {FORMAT}"))),
     }
     if !sealed::is_whole_json(text) {
         return Err(damaged(path, "its checksum does not fit its content"));

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::directory::MARK;
+use crate::files::RUN;
 
 /// What can go wrong with a run's files.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,47 @@ pub enum Error {
         /// The latest known.
         known: u32,
     },
+    /// A run of an earlier version of the program.
+    #[error("{} was written by appropo {version}, whose runs this version does not read; use that version for it", path.display())]
+    Older {
+        /// The folder.
+        path: PathBuf,
+        /// The version that wrote it.
+        version: String,
+    },
+    /// The run has no result yet.
+    #[error("{}: the run has not ended{}", path.display(), if *is_in_use { ": another process is at it; wait until it is done" } else { "; resume it" })]
+    NotEnded {
+        /// The folder.
+        path: PathBuf,
+        /// Whether another process works on it.
+        is_in_use: bool,
+    },
+    /// Files that do not belong to the problem.
+    #[error("{}: {problem}", path.display())]
+    Unfit {
+        /// The file or folder.
+        path: PathBuf,
+        /// What does not fit.
+        problem: String,
+    },
+    /// What was asked for can't be had.
+    #[error("{}: {problem}", path.display())]
+    Unsuitable {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
+    /// Something is where a new file is to be.
+    #[error("{} is there already; remove it, or choose another name", path.display())]
+    Taken {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The library refused.
+    #[error(transparent)]
+    Library(#[from] appropo::error::Error),
     /// Another process writes there.
     #[error("{} is in use by another process; wait until it is done, or choose another folder", path.display())]
     InUse {
@@ -43,13 +84,13 @@ pub enum Error {
         path: PathBuf,
     },
     /// The folder for a new run holds something else.
-    #[error("{} is not empty; choose another folder, or go on with \"appropo resume {}\" if it holds a run", path.display(), path.display())]
+    #[error("{} is not empty; choose another folder, or resume the run if it holds one", path.display())]
     NotEmpty {
         /// The folder.
         path: PathBuf,
     },
     /// There is no run in the folder.
-    #[error("{} holds no run: it has no file run.json; name the folder of a run, or begin one there with \"appropo solve PROBLEM --run\"", path.display())]
+    #[error("{} holds no run: it has no file run.json; name the folder of a run", path.display())]
     NoRun {
         /// The folder.
         path: PathBuf,
@@ -62,11 +103,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 fn hint(error: &io::Error, action: &str, is_run: bool) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if is_run => {
-            "; make room and go on with \"appropo resume\": what was there before is whole"
+            "; make room and resume the run: what was there before is whole"
         }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; make room and give the same command again"
-        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; make room and try again",
         io::ErrorKind::PermissionDenied if action == "read" => "; ask its owner to let you read it",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem if is_run => {
             "; the folder of a run must let you write to it: change that, or copy it elsewhere"
@@ -84,7 +123,7 @@ fn hint(error: &io::Error, action: &str, is_run: bool) -> &'static str {
 pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| {
         let folder = if path.is_dir() { Some(path) } else { path.parent() };
-        let is_run = folder.is_some_and(|folder| folder.join(MARK).is_file());
+        let is_run = folder.is_some_and(|folder| folder.join(RUN).is_file());
         Error::Io { path: path.to_owned(), action, source, is_run }
     }
 }

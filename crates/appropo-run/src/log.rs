@@ -1,7 +1,10 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::path::Path;
 
+use appropo::outcome::{History, RoundLine};
+use appropo::scalars::Scalar;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -16,7 +19,7 @@ const CHUNK: usize = 1 << 20;
 
 /// What a round left behind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RoundLine {
+pub struct LogLine {
     /// t, counted from 1.
     pub round: usize,
     /// Steps taken in the world so far.
@@ -55,11 +58,12 @@ impl Log {
     /// An empty log.
     pub fn create(directory: &Directory) -> Result<Self> {
         directory.write(NAME, b"")?;
-        Self::open(directory, &LogDigest { bytes: 0, sha256: sealed::digest(b"") })
+        Ok(Self::open(directory, &LogDigest { bytes: 0, sha256: sealed::digest(b"") })?.0)
     }
 
     /// The log as it was when it had this length. Later lines, which no checkpoint knows of, are dropped.
-    pub fn open(directory: &Directory, digest: &LogDigest) -> Result<Self> {
+    /// Also returns the lines.
+    pub fn open(directory: &Directory, digest: &LogDigest) -> Result<(Self, Vec<LogLine>)> {
         let length = digest.bytes;
         let path = directory.file(NAME);
         let mut file = OpenOptions::new().read(true).write(true).open(&path).map_err(io(&path, "opened"))?;
@@ -70,11 +74,12 @@ impl Log {
             return Err(damaged(&path, "it is not what the checkpoint says of it"));
         }
         file.set_len(length).map_err(io(&path, "written"))?;
-        Ok(Self { file, length, digest: sum, waiting: Vec::new() })
+        let lines = parse(&path, &known)?;
+        Ok((Self { file, length, digest: sum, waiting: Vec::new() }, lines))
     }
 
     /// Adds a line, which is not safe on disk yet.
-    pub fn add(&mut self, directory: &Directory, line: &RoundLine) -> Result<()> {
+    pub fn add(&mut self, directory: &Directory, line: &LogLine) -> Result<()> {
         // Numbers and lists always make a line of JSON.
         if serde_json::to_writer(&mut self.waiting, line).is_ok() {
             self.waiting.push(b'\n');
@@ -100,18 +105,61 @@ impl Log {
     }
 
     /// All lines of the log of a run that has ended.
-    pub fn read(directory: &Directory, digest: &LogDigest) -> Result<Vec<RoundLine>> {
+    pub fn read(directory: &Directory, digest: &LogDigest) -> Result<Vec<LogLine>> {
         let path = directory.file(NAME);
         let bytes = directory.read_bytes(NAME)?;
         if sealed::digest(&bytes) != digest.sha256 {
             return Err(damaged(&path, "its checksum does not fit its content"));
         }
-        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate();
-        lines
-            .map(|(i, line)| {
-                let mistake = |error| damaged(&path, format!("line {}: {error}", i + 1));
-                serde_json::from_slice(line).map_err(mistake)
-            })
-            .collect()
+        parse(&path, &bytes)
+    }
+}
+
+fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<LogLine>> {
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate();
+    lines
+        .map(|(i, line)| {
+            let wrong = |error| damaged(path, format!("line {}: {error}", i + 1));
+            serde_json::from_slice(line).map_err(wrong)
+        })
+        .collect()
+}
+
+impl LogLine {
+    /// The line of a round.
+    pub fn of(line: &RoundLine, scalars: &[Scalar]) -> Self {
+        let named = |values: &[f64]| {
+            scalars.iter().zip(values).map(|(scalar, value)| (scalar.name.clone(), *value)).collect()
+        };
+        Self {
+            round: line.round,
+            samples: line.samples,
+            distance: line.distance,
+            lower_bound: line.lower_bound,
+            lambda: named(&line.lam),
+            answer: named(&line.answer),
+            mixture: named(&line.mixture),
+        }
+    }
+
+    /// The history that lines tell.
+    pub fn history(lines: Vec<Self>, scalars: &[Scalar]) -> History {
+        let names: Vec<String> = scalars.iter().map(|scalar| scalar.name.clone()).collect();
+        let mut history = History { names: names.clone(), lines: Vec::new() };
+        for line in lines {
+            let values = |named: &BTreeMap<String, f64>| {
+                names.iter().map(|name| named.get(name).copied().unwrap_or(f64::NAN)).collect()
+            };
+            history.add(RoundLine {
+                round: line.round,
+                samples: line.samples,
+                distance: line.distance,
+                lower_bound: line.lower_bound,
+                lam: values(&line.lambda),
+                answer: values(&line.answer),
+                mixture: values(&line.mixture),
+            });
+        }
+        history
     }
 }

@@ -1,11 +1,17 @@
+//! Networks as ONNX models.
+
 use std::mem::take;
+use std::path::{Path, PathBuf};
 
 use appropo::nn::{Activation, Inputs, Layer, Order};
-use appropo::policy::{Actions, NetworkPolicy};
+use appropo::policy::{Actions, AnyPolicy, Mixed, NetworkPolicy};
+use serde_json::json;
 
 use Dimension::{Batch, Fixed};
 
+use crate::error::{Error, Result};
 use crate::protobuf::Message;
+use crate::write_whole;
 
 const IR_VERSION: u64 = 8;
 const OPSET: u64 = 17;
@@ -182,6 +188,47 @@ fn weight(layer: &Layer) -> String {
 
 fn bias(layer: &Layer) -> String {
     format!("{}.bias", layer.name)
+}
+
+/// Writes the networks of a mixture as ONNX files, and its weights as JSON beside them. Several networks are numbered.
+/// Returns the path of the weights.
+pub fn export(mixture: &Mixed, problem: &str, file: &Path) -> Result<PathBuf> {
+    let refused = |path: &Path, problem: String| Err(Error::Unsuitable { path: path.to_owned(), problem });
+    if file.extension().is_none_or(|extension| extension != "onnx") {
+        return refused(file, "expected the name of a file that ends in .onnx, such as policy.onnx".into());
+    }
+    let stem = file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
+    let (mut files, mut policies) = (Vec::new(), Vec::new());
+    for (i, (weight, policy)) in mixture.parts().iter().enumerate() {
+        let AnyPolicy::Network(policy) = policy.as_ref() else {
+            let problem = format!(
+                "policy {i} is no network of ours, so there is no ONNX of it; its numbers are in policies.safetensors"
+            );
+            return refused(file, problem);
+        };
+        let is_alone = mixture.parts().len() == 1;
+        let name = if is_alone { format!("{stem}.onnx") } else { format!("{stem}-{i}.onnx") };
+        files.push((file.with_file_name(&name), onnx(policy)));
+        policies.push(json!({ "file": name, "weight": weight }));
+    }
+    let weights = file.with_file_name(format!("{stem}.json"));
+    let object = json!({
+        "problem": problem,
+        "meaning": "before each episode one policy is drawn with its weight; it takes all actions of the episode",
+        "policies": policies,
+    });
+    files.push((weights.clone(), format!("{object:#}\n").into_bytes()));
+    if let Some((taken, _)) = files.iter().find(|(path, _)| path.exists()) {
+        return Err(Error::Taken { path: taken.clone() });
+    }
+    for (i, (path, bytes)) in files.iter().enumerate() {
+        if let Err(error) = write_whole(path, bytes) {
+            // Some networks without the others are of no use.
+            files[..i].iter().for_each(|(path, _)| drop(std::fs::remove_file(path)));
+            return Err(error);
+        }
+    }
+    Ok(weights)
 }
 
 #[cfg(test)]

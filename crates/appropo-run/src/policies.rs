@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use appropo::nn::{Mlp, Order, Shape};
 use appropo::policy::{
-    Actions, AnyPolicy, Mixed, NetworkPolicy, OutsidePolicy, Policy, TabularPolicy, Tensor,
+    Actions, AnyPolicy, ExternalPolicy, Mixed, NetworkPolicy, Policy, TabularPolicy, Tensor,
 };
 use safetensors::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use crate::directory::parse_json;
 use crate::error::{Result, damaged};
 use crate::{Directory, sealed};
 
-const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 const TENSORS: &str = "policies.safetensors";
 
 /// What the numbers of a mixture mean.
@@ -57,22 +57,22 @@ pub enum Kind {
         /// Whether actions are continuous.
         gaussian: bool,
     },
-    /// Arrays that another program makes its policy of.
-    Outside {
+    /// Arrays that the calling program makes its policy of.
+    External {
         /// Their names, in its order.
         arrays: Vec<String>,
     },
 }
 
 /// Writes a mixture.
-pub fn save(directory: &Directory, mixture: &Mixed<AnyPolicy>) -> Result<()> {
+pub fn save(directory: &Directory, mixture: &Mixed) -> Result<()> {
     let mut tensors = Tensors::default();
     let mut policies = Vec::new();
     for (i, (weight, policy)) in mixture.parts().iter().enumerate() {
         let kind = match policy.as_ref() {
             AnyPolicy::Table(policy) => tensors.table(i, policy),
             AnyPolicy::Network(policy) => tensors.network(i, policy),
-            AnyPolicy::Outside(policy) => tensors.outside(i, policy),
+            AnyPolicy::External(policy) => tensors.external(i, policy),
             AnyPolicy::Greedy(greedy) => match greedy.table() {
                 Some(policy) => tensors.table(i, &policy),
                 None => return Err(damaged(&directory.file(TENSORS), "action values that are no numbers")),
@@ -87,8 +87,13 @@ pub fn save(directory: &Directory, mixture: &Mixed<AnyPolicy>) -> Result<()> {
     directory.write_json(MANIFEST, &manifest)
 }
 
+/// What the numbers of a mixture mean, as its file says.
+pub(crate) fn manifest(directory: &Directory) -> Result<Manifest> {
+    Manifest::parse(&directory.file(MANIFEST), &directory.read_bytes(MANIFEST)?)
+}
+
 /// Reads a mixture that [`save`] wrote.
-pub fn load(directory: &Directory) -> Result<Mixed<AnyPolicy>> {
+pub fn load(directory: &Directory) -> Result<Mixed> {
     let path = directory.file(MANIFEST);
     let manifest = Manifest::parse(&path, &directory.read_bytes(MANIFEST)?)?;
     let file = directory.file(&manifest.tensors);
@@ -123,7 +128,7 @@ impl Manifest {
     }
 
     /// The mixture that these numbers make.
-    pub fn policies(&self, path: &Path, bytes: &[u8]) -> Result<Mixed<AnyPolicy>> {
+    pub fn policies(&self, path: &Path, bytes: &[u8]) -> Result<Mixed> {
         let tensors = SafeTensors::deserialize(bytes)
             .map_err(|error| damaged(path, format!("safetensors: {error}")))?;
         let reader = Reader { tensors, path };
@@ -135,7 +140,7 @@ impl Manifest {
                 Kind::Network { shape, gaussian } => {
                     AnyPolicy::Network(reader.network(i, shape, *gaussian, &mut networks)?)
                 }
-                Kind::Outside { arrays } => AnyPolicy::Outside(reader.outside(i, arrays)?),
+                Kind::External { arrays } => AnyPolicy::External(reader.external(i, arrays)?),
             };
             parts.push((entry.weight, Arc::new(policy)));
         }
@@ -222,12 +227,12 @@ impl Tensors {
         Kind::Network { shape: network.shape().clone(), gaussian: *policy.actions() != Actions::Categorical }
     }
 
-    fn outside(&mut self, i: usize, policy: &OutsidePolicy) -> Kind {
+    fn external(&mut self, i: usize, policy: &ExternalPolicy) -> Kind {
         for Tensor { name, shape, values } in policy.tensors() {
             let values = values.iter().map(|v| v.to_le_bytes());
             self.push(format!("{i}.{name}"), Dtype::F32, shape.clone(), values);
         }
-        Kind::Outside { arrays: policy.tensors().iter().map(|tensor| tensor.name.clone()).collect() }
+        Kind::External { arrays: policy.tensors().iter().map(|tensor| tensor.name.clone()).collect() }
     }
 }
 
@@ -237,17 +242,17 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn mistake(&self, problem: impl Into<String>) -> crate::Error {
+    fn damaged(&self, problem: impl Into<String>) -> crate::Error {
         damaged(self.path, problem)
     }
 
     /// The bytes of each number of a tensor, with its shape.
     fn numbers<const N: usize>(&self, name: &str, dtype: Dtype) -> Result<(Vec<usize>, &'a [[u8; N]])> {
-        let missing = |error| self.mistake(format!("tensor {name}: {error}"));
+        let missing = |error| self.damaged(format!("tensor {name}: {error}"));
         let tensor = self.tensors.tensor(name).map_err(missing)?;
         let (numbers, rest) = tensor.data().as_chunks();
         if tensor.dtype() != dtype || !rest.is_empty() {
-            return Err(self.mistake(format!("tensor {name} has numbers of another kind than {dtype:?}")));
+            return Err(self.damaged(format!("tensor {name} has numbers of another kind than {dtype:?}")));
         }
         Ok((tensor.shape().to_vec(), numbers))
     }
@@ -270,16 +275,16 @@ impl<'a> Reader<'a> {
                 numbers.iter().map(|b| f64::from_le_bytes(*b)).collect(),
             )
         };
-        policy.map_err(|error| self.mistake(format!("policy {i}: {error}")))
+        policy.map_err(|error| self.damaged(format!("policy {i}: {error}")))
     }
 
-    fn outside(&self, i: usize, arrays: &[String]) -> Result<OutsidePolicy> {
+    fn external(&self, i: usize, arrays: &[String]) -> Result<ExternalPolicy> {
         let tensor = |name: &String| {
             let (shape, numbers) = self.numbers(&format!("{i}.{name}"), Dtype::F32)?;
             let values = numbers.iter().map(|b| f32::from_le_bytes(*b)).collect();
             Ok(Tensor { name: name.clone(), shape, values })
         };
-        Ok(OutsidePolicy::new(arrays.iter().map(tensor).collect::<Result<_>>()?, None))
+        Ok(ExternalPolicy::new(arrays.iter().map(tensor).collect::<Result<_>>()?, None))
     }
 
     fn network(
@@ -289,11 +294,11 @@ impl<'a> Reader<'a> {
         gaussian: bool,
         networks: &mut Vec<Arc<Mlp>>,
     ) -> Result<NetworkPolicy> {
-        let mistake = |error: appropo::error::Error| self.mistake(format!("policy {i}: {error}"));
+        let unfit = |error: appropo::error::Error| self.damaged(format!("policy {i}: {error}"));
         let network = match networks.iter().find(|network| network.shape() == shape) {
             Some(network) => Arc::clone(network),
             None => {
-                networks.push(Arc::new(Mlp::new(shape.clone()).map_err(mistake)?));
+                networks.push(Arc::new(Mlp::new(shape.clone()).map_err(unfit)?));
                 Arc::clone(&networks[networks.len() - 1])
             }
         };
@@ -302,7 +307,7 @@ impl<'a> Reader<'a> {
             let (_, numbers) = self.numbers(&name, Dtype::F32)?;
             if numbers.len() != count {
                 let found = numbers.len();
-                return Err(self.mistake(format!("tensor {name} has {found} numbers, expected {count}")));
+                return Err(self.damaged(format!("tensor {name} has {found} numbers, expected {count}")));
             }
             parameters.extend(numbers.iter().map(|b| f32::from_le_bytes(*b)));
             Ok(())
@@ -322,13 +327,13 @@ impl<'a> Reader<'a> {
                 .collect();
             let is_range = bounds.iter().all(|(low, high)| low <= high);
             if !rest.is_empty() || bounds.len() != shape.policy || !is_range {
-                return Err(self.mistake(format!("policy {i}: its bounds are no {} ranges", shape.policy)));
+                return Err(self.damaged(format!("policy {i}: its bounds are no {} ranges", shape.policy)));
             }
             actions = Actions::Gaussian(bounds);
         }
         if let Some(value) = parameters.iter().find(|value| !value.is_finite()) {
-            return Err(self.mistake(format!("policy {i}: found {value}, expected finite numbers")));
+            return Err(self.damaged(format!("policy {i}: found {value}, expected finite numbers")));
         }
-        NetworkPolicy::new(network, actions, parameters).map_err(mistake)
+        NetworkPolicy::new(network, actions, parameters).map_err(unfit)
     }
 }

@@ -28,7 +28,7 @@ fn folder(name: &str) -> PathBuf {
 /// A run that has a mixture, a checkpoint and a sealed JSON object.
 fn run(name: &str) -> Directory {
     let directory = Directory::create(&folder(name)).unwrap();
-    directory.write_json("run.json", &json!({ "seed": 3 })).unwrap();
+    directory.write_json("run.json", &json!({ "version": "0.2.0", "seed": 3 })).unwrap();
     directory.write_json("certificate.json", &json!({ "distance": 0.1, "z_bar": [1.5, -2.0] })).unwrap();
     policies::save(&directory, &mixture()).unwrap();
     let log = LogDigest { bytes: 7, sha256: "ab".into() };
@@ -54,7 +54,7 @@ fn network(shape: Shape, actions: Actions, seed: u64) -> AnyPolicy {
 }
 
 /// Every kind of policy.
-fn mixture() -> Mixed<AnyPolicy> {
+fn mixture() -> Mixed {
     let certain = |table: Vec<u32>| AnyPolicy::Table(TabularPolicy::deterministic(2, 3, table).unwrap());
     let mixed = |table: Vec<f64>| AnyPolicy::Table(TabularPolicy::stochastic(2, 3, table).unwrap());
     let third = 1.0 / 3.0;
@@ -80,7 +80,7 @@ fn mixture() -> Mixed<AnyPolicy> {
     Mixed::new(weights.into_iter().zip(policies.map(Arc::new)))
 }
 
-fn bytes(mixture: &Mixed<AnyPolicy>) -> Vec<u8> {
+fn bytes(mixture: &Mixed) -> Vec<u8> {
     let mut saver = Saver::default();
     saver.put(mixture);
     saver.into_bytes()
@@ -267,6 +267,32 @@ fn files_of_a_later_version_say_so() {
     bytes[place..place + 4].copy_from_slice(&(FORMAT + 1).to_le_bytes());
     fs::write(directory.file("checkpoint"), bytes).unwrap();
     newer("checkpoint");
+}
+
+/// Version 0.1 wrote format 1.
+#[test]
+fn runs_of_an_earlier_version_say_so() {
+    let place = folder("older");
+    fs::create_dir_all(&place).unwrap();
+    for (version, shown) in [("0.1.0", "0.1.0"), ("\u{1b}[2J", "of another version")] {
+        let run = json!({ "format": 1, "version": version, "problem": "rover", "seed": 0, "sha256": "" });
+        fs::write(place.join("run.json"), run.to_string()).unwrap();
+        for result in [Directory::read(&place), Directory::open(&place)] {
+            let error = result.unwrap_err();
+            assert!(matches!(error, Error::Older { .. }), "{error}");
+            let said = format!(
+                "{} was written by appropo {shown}, whose runs this version does not read; use that version for it",
+                place.display()
+            );
+            assert_eq!(error.to_string(), said);
+        }
+    }
+    // A file of one among those of a run.
+    let directory = run("mixed");
+    let text = fs::read_to_string(directory.file("certificate.json")).unwrap();
+    fs::write(directory.file("certificate.json"), text.replace("\"format\": 2", "\"format\": 1")).unwrap();
+    let error = read(&directory, "certificate.json").unwrap_err().to_string();
+    assert!(error.contains("its format is not 2"), "{error}");
 }
 
 #[test]

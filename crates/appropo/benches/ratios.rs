@@ -15,7 +15,7 @@ use appropo::oracle::{Exact, Planner};
 use appropo::player::FullyCorrective;
 use appropo::random;
 use appropo::set::{Ball, Bounds, Conic, ConvexSet, Lift, Product, SharedSet};
-use appropo::solver::{Options, appropo};
+use appropo::solver::{StopRule, appropo};
 use criterion::Criterion;
 
 /// 66 entries: failure, reward and the visits to 64 cells.
@@ -66,7 +66,7 @@ fn with(world: &World, constraints: Vec<Constraint>, gamma: f64) -> (Target, Tab
 fn corrective((target, model, discounting): &(Target, TabularMdp, Discounting)) {
     let mut oracle = Exact::new(model.clone(), *discounting, Planner::PolicyIteration).unwrap();
     let mut player = FullyCorrective::new(Arc::clone(target.set()));
-    let solution = appropo(target.set(), &mut player, &mut oracle, &Options::default(), &mut ()).unwrap();
+    let solution = appropo(target.set(), &mut player, &mut oracle, &StopRule::default(), &mut ()).unwrap();
     assert_eq!(solution.certificate.verdict, Verdict::Feasible);
 }
 

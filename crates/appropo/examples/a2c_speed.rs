@@ -7,8 +7,8 @@ use appropo::env::{Environment, Simulator, mars_rover};
 use appropo::error::Result;
 use appropo::measurement::Selection;
 use appropo::random;
-use appropo::rl::actor_critic::Options;
-use appropo::rl::{ActorCritic, Learner, Trail};
+use appropo::rl::actor_critic::ActorCriticOptions;
+use appropo::rl::{ActorCritic, EpisodeWindow, Learner};
 
 const WORLDS: usize = 8;
 const STEPS: usize = 2_000_000;
@@ -18,8 +18,8 @@ fn main() -> Result<()> {
     let model = Arc::new(world.model.select(&Selection { entries: vec![(0, 1.0), (1, 1.0)] }));
     let simulator = || Box::new(Simulator::new(Arc::clone(&model), Some(300))) as Box<dyn Environment>;
     let worlds = (0..WORLDS).map(|_| simulator()).collect();
-    let mut learner = ActorCritic::new(worlds, 0.99, 300, Options::a2c(), random::generator(0))?;
-    let mut trail = Trail::new(100, 2);
+    let mut learner = ActorCritic::new(worlds, 0.99, 300, ActorCriticOptions::a2c(), random::generator(0))?;
+    let mut trail = EpisodeWindow::new(100, 2);
     let start = Instant::now();
     let mut steps = 0;
     while steps < STEPS {

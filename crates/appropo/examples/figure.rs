@@ -11,8 +11,7 @@ use appropo::error::Result;
 use appropo::measurement::Discounting;
 use appropo::oracle::{Exact, Planner, Respond};
 use appropo::player::{Blackwell, FullyCorrective, Player};
-use appropo::policy::TabularPolicy;
-use appropo::solver::{Options, Round, appropo};
+use appropo::solver::{Round, StopRule, appropo};
 
 const SIDE: f64 = 420.0;
 const LEFT: f64 = 70.0;
@@ -53,13 +52,13 @@ fn main() -> Result<()> {
         let angle = f64::from(step).to_radians() / 2.0;
         corners.push(answers.respond(&[angle.cos(), angle.sin()], 0.0)?.z_hat);
     }
-    let path = |player: &mut dyn Player| {
+    let path = |player: &mut dyn Player| -> Result<Vec<Vec<f64>>> {
         let mut points = Vec::new();
-        let mut watch = |round: &Round<TabularPolicy>| {
+        let mut watch = |round: &Round| {
             points.push(round.z_bar.to_vec());
             ControlFlow::Continue(())
         };
-        appropo(target.set(), player, &mut oracle()?, &Options::default(), &mut watch)?;
+        appropo(target.set(), player, &mut oracle()?, &StopRule::default(), &mut watch)?;
         Ok(points)
     };
     let blackwell = path(&mut Blackwell::new(Arc::clone(target.set())))?;

@@ -1,10 +1,12 @@
 //! Constraints by the names of what they measure, and the target set they make up.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Result, dimension, in_range};
 use crate::measurement::{Measures, Selection};
+use crate::options::Value;
 use crate::set::{Bounds, ConvexSet, Lift, Product, SharedSet, Similarity};
 
 /// "These measures must lie in this set."
@@ -20,13 +22,32 @@ pub struct Constraint {
     pub share: bool,
     /// What counts as one unit of violation.
     pub scale: f64,
+    /// What states the set in a problem file, where something does.
+    pub stated: Option<Stated>,
+}
+
+/// What states the set of a constraint in a problem file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stated {
+    /// The key of the set.
+    pub key: String,
+    /// Its value.
+    pub value: Value,
+    /// The vector that the set is moved by.
+    pub shift: Option<Vec<f64>>,
+}
+
+impl fmt::Debug for Constraint {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "Constraint({}: {} {})", self.name, self.measures.join(", "), self.requirement())
+    }
 }
 
 impl Constraint {
     /// A constraint on the sums of the given measures, named after them.
     pub fn new<'a>(measures: impl IntoIterator<Item = &'a str>, set: SharedSet) -> Self {
         let measures: Vec<String> = measures.into_iter().map(str::to_owned).collect();
-        Self { name: measures.join(", "), measures, set, share: false, scale: 1.0 }
+        Self { name: measures.join(", "), measures, set, share: false, scale: 1.0, stated: None }
     }
 
     /// measure ≤ bound.
@@ -37,6 +58,26 @@ impl Constraint {
     /// measure ≥ bound.
     pub fn at_least(measure: &str, bound: f64) -> Result<Self> {
         Ok(Self::new([measure], Arc::new(Bounds::at_least(bound)?)))
+    }
+
+    /// The same under another name in results.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// The same with another unit of violation: distances are divided by it.
+    pub fn scaled(self, scale: f64) -> Self {
+        Self { scale, ..self }
+    }
+
+    /// What is required, in words.
+    pub fn requirement(&self) -> String {
+        match &self.stated {
+            Some(Stated { shift: Some(_), .. }) => {
+                self.set.requirement().replace(", moved or scaled", ", shifted")
+            }
+            _ => self.set.requirement(),
+        }
     }
 
     /// measure / steps ∈ set: for visits, the share of time spent in each cell. It is a ratio of expectations,
@@ -53,6 +94,12 @@ pub struct Target {
     ranges: Vec<Range<usize>>,
     selection: Selection,
     set: SharedSet,
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Target").field(&self.constraints).finish()
+    }
 }
 
 impl Target {

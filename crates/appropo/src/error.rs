@@ -1,5 +1,7 @@
 //! One variant a cause, each carrying the values that caused it.
 
+use crate::options::OptionError;
+
 /// Everything that can go wrong. An infeasible or undecided problem is a [`Verdict`](crate::certificate::Verdict), not an error.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -118,6 +120,11 @@ pub enum Error {
         /// What to use instead.
         instead: &'static str,
     },
+    /// A policy that is no table was to be measured in a model.
+    #[error(
+        "a policy of the mixture can't be written as a table of states and actions, so a model can't measure it"
+    )]
+    NoTable,
     /// A linear system of policy evaluation did not converge.
     #[error(
         "policy evaluation stopped at a residual of {residual:e}; a smaller discount makes the system easier"
@@ -143,6 +150,9 @@ pub enum Error {
     /// The objective has no finite optimum or the problem has no feasible point to start from.
     #[error("{0}")]
     Objective(String),
+    /// An option is not what it must be.
+    #[error("{0}")]
+    Option(Box<OptionError>),
     /// A saved state does not belong to what it is to be taken back into.
     #[error("the saved state can't be used: {problem}; it may be of another problem, or damaged")]
     State {
@@ -160,9 +170,9 @@ pub enum Error {
         /// Steps taken.
         steps: usize,
     },
-    /// Something of another program went wrong there; that program knows what.
+    /// Something of the calling program went wrong there; that program knows what.
     #[error("{what} failed")]
-    Outside {
+    External {
         /// What it is.
         what: &'static str,
     },
@@ -178,6 +188,18 @@ pub enum Error {
         /// What it is.
         what: &'static str,
     },
+    /// A claim does not hold when it is computed again.
+    #[error("{problem}")]
+    Refuted {
+        /// What does not hold.
+        problem: String,
+    },
+    /// What a solve whose outcome was read again had run into.
+    #[error("{message}")]
+    Earlier {
+        /// What it said then.
+        message: String,
+    },
     /// A certificate does not hold when it is computed again.
     #[error("certificate: {claim} is claimed as {claimed}, but {found} was found")]
     Certificate {
@@ -188,6 +210,12 @@ pub enum Error {
         /// The value recomputed.
         found: f64,
     },
+}
+
+impl From<OptionError> for Error {
+    fn from(error: OptionError) -> Self {
+        Error::Option(Box::new(error))
+    }
 }
 
 /// A result with this crate's [`Error`].

@@ -33,33 +33,35 @@
 //!
 //! # Example
 //!
-//! The Mars rover must reach its goal, crash in at most one of five episodes, and not dawdle:
+//! The Mars rover must reach its goal, crash in at most three of ten episodes, and not dawdle. It learns by playing:
 //!
 //! ```
-//! use std::sync::Arc;
 //! use appropo::certificate::Verdict;
-//! use appropo::constraint::{Constraint, Target};
+//! use appropo::constraint::Constraint;
 //! use appropo::env::mars_rover;
-//! use appropo::measurement::Discounting;
-//! use appropo::oracle::{Exact, Planner};
-//! use appropo::player::FullyCorrective;
-//! use appropo::solver::{Options, appropo};
+//! use appropo::method::{Appropo, Budget};
+//! use appropo::oracle::Learned;
+//! use appropo::problem::Problem;
+//! use appropo::rl::actor_critic::PpoOptions;
 //!
 //! # fn main() -> appropo::error::Result<()> {
-//! let world = mars_rover::world("8x8", 0.05)?;
-//! let constraints = vec![Constraint::at_most("failure", 0.2)?, Constraint::at_least("reward", -0.17)?];
-//! let target = Target::new(world.model.measures(), constraints)?;
+//! let problem = Problem::builder(mars_rover::world("4x4", 0.05)?)
+//!     .discount(0.99)
+//!     .constraint(Constraint::at_most("failure", 0.3)?)
+//!     .constraint(Constraint::at_least("reward", -0.17)?)
+//!     .build()?;
+//! let method = Appropo::default().oracle(Learned::by(PpoOptions::default().learning_rate(2e-3)));
+//! let outcome = problem.solve(&method, &Budget::samples(30_000), 0, &mut ())?;
 //!
-//! let model = world.model.select(target.selection());
-//! let mut oracle = Exact::new(model, Discounting::new(0.99, None)?, Planner::PolicyIteration)?;
-//! let mut player = FullyCorrective::new(Arc::clone(target.set()));
-//! let solution = appropo(target.set(), &mut player, &mut oracle, &Options::default(), &mut ())?;
-//!
-//! assert_eq!(solution.certificate.verdict, Verdict::Feasible);
-//! oracle.check(&solution.certificate, target.set(), &solution.mixture)?; // computes the claim again
+//! assert_eq!(outcome.verdict(), Verdict::Feasible);
+//! appropo::verify::verify(&problem, &outcome, 1)?; // computes the claim again
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`method::Appropo::default`] plans instead where the model is known. [`problem::Problem::solve`] returns an
+//! [`outcome::Outcome`]. The parts can be used by themselves: [`solver::appropo`] is the game of a player against an
+//! oracle, each [`set`] projects, and [`rl`] plans and learns.
 
 pub mod baseline;
 pub mod certificate;
@@ -67,16 +69,24 @@ pub mod confidence;
 pub mod constraint;
 pub mod env;
 pub mod error;
+pub mod evaluate;
 pub mod measurement;
+pub mod method;
 pub mod nn;
+pub mod options;
 pub mod oracle;
+pub mod outcome;
 pub mod player;
 pub mod policy;
+pub mod problem;
 pub mod random;
+pub mod registry;
 pub mod rl;
 mod root;
+pub mod scalars;
 pub mod set;
 pub mod solver;
 pub mod state;
 pub mod theory;
 mod vector;
+pub mod verify;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, dimension, in_range};
+use crate::options::{Measurements, OptionError, Part, Result as OptionResult, Step, suggestion};
 use crate::state::{Loader, Saved, Saver};
 use crate::vector;
 
@@ -43,6 +44,29 @@ impl Measures {
     pub fn iter(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         self.names.iter().zip(starts.zip(&self.ends)).map(|(name, (start, &end))| (name.as_str(), start..end))
+    }
+}
+
+impl Measurements {
+    /// The full measurement vector. `key` is the option that names them.
+    pub fn vector(&self, measures: &Measures, key: &str) -> OptionResult<Vec<f64>> {
+        let mut z = vec![0.0; measures.dim()];
+        for (name, numbers) in &self.0 {
+            let error = |message: String| OptionError {
+                path: [key, name].map(|step| Step::Key(step.into())).to_vec(),
+                part: Part::Value,
+                message: format!("{name}: {message}"),
+            };
+            let Ok(range) = measures.range(name) else {
+                let known = measures.iter().map(|(name, _)| name);
+                return Err(error(format!("no such measure; {}", suggestion(name, known))));
+            };
+            if numbers.len() != range.len() {
+                return Err(error(format!("found {} numbers, expected {}", numbers.len(), range.len())));
+            }
+            z[range].copy_from_slice(numbers);
+        }
+        Ok(z)
     }
 }
 

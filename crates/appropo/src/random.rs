@@ -1,6 +1,7 @@
 //! The one kind of random generator that is passed around. Nothing here draws from anywhere else.
 
 use rand::{Rng, SeedableRng};
+use rand_distr::{Distribution, Gamma, StandardNormal};
 
 /// xoshiro256++: small, fast, and the same on every machine.
 pub type Generator = rand_xoshiro::Xoshiro256PlusPlus;
@@ -36,19 +37,14 @@ pub fn below(count: usize, rng: &mut Generator) -> usize {
     ((unit(rng) * count as f64) as usize).min(count.saturating_sub(1))
 }
 
-/// A number drawn from the standard normal distribution (Box and Muller 1958).
+/// A number drawn from the standard normal distribution.
 pub fn normal(rng: &mut Generator) -> f64 {
-    let radius = (-2.0 * (1.0 - unit(rng)).ln()).sqrt();
-    radius * (std::f64::consts::TAU * unit(rng)).cos()
+    StandardNormal.sample(rng)
 }
 
-/// About a draw from the gamma distribution of this shape and of scale 1 (Wilson and Hilferty 1931).
+/// A number drawn from the gamma distribution of this shape, above 0, and of scale 1; 0 for a shape that is none.
 pub fn gamma(shape: f64, rng: &mut Generator) -> f64 {
-    if shape < 1.0 {
-        return gamma(shape + 1.0, rng) * unit(rng).powf(1.0 / shape);
-    }
-    let cube_root = 1.0 - 1.0 / (9.0 * shape) + normal(rng) / (3.0 * shape.sqrt());
-    shape * cube_root.max(f64::EPSILON).powi(3)
+    Gamma::new(shape, 1.0).map_or(0.0, |gamma| gamma.sample(rng))
 }
 
 /// A generator of its own, drawn from this one.

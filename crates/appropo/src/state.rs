@@ -26,6 +26,22 @@ pub trait Saved: Sized {
     }
 }
 
+/// What can be saved in the middle of its work and taken up again later.
+///
+/// A player, oracle, learner or environment that can't is `impl Checkpoint for Mine {}`: its runs go on to their end in
+/// one go.
+pub trait Checkpoint {
+    /// Writes what is needed to go on later.
+    fn save(&self, _: &mut Saver) -> Result<()> {
+        Err(Error::Unsaved { what: std::any::type_name::<Self>() })
+    }
+
+    /// Takes it back, into a value made with the same settings.
+    fn load(&mut self, _: &mut Loader) -> Result<()> {
+        Err(Error::Unsaved { what: std::any::type_name::<Self>() })
+    }
+}
+
 /// Collects bytes. Values that are shared are written once.
 #[derive(Debug, Default)]
 pub struct Saver {

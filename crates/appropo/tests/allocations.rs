@@ -9,8 +9,8 @@ use appropo::env::point_mass::PointMass;
 use appropo::env::{Environment, Simulator, mars_rover};
 use appropo::policy::{Memory, TabularPolicy};
 use appropo::random;
-use appropo::rl::actor_critic::{Collect, Critic, Options};
-use appropo::rl::{ActorCritic, Episode, Learner, QLearner, QOptions, Trail, play_episode};
+use appropo::rl::actor_critic::{ActorCriticOptions as Options, Collect, Critic};
+use appropo::rl::{ActorCritic, Episode, EpisodeWindow, Learner, QLearner, QLearningOptions, play_episode};
 
 fn rover() -> Box<dyn Environment> {
     Box::new(Simulator::new(mars_rover::world("8x8", 0.05).unwrap().model, Some(300)))
@@ -30,12 +30,12 @@ fn learning_allocates_nothing_after_the_first_batch() {
         let dim = world().measures().dim();
         for options in [
             Options::a2c(),
-            Options { collect: Collect::Episodes(2), ..Options::a2c() },
+            Options { n_steps: Collect::Episodes(2), ..Options::a2c() },
             Options { critic: Critic::Measurements, ..Options::ppo() },
         ] {
             let all = (0..4).map(|_| world()).collect();
             let mut learner = ActorCritic::new(all, 0.99, 300, options, random::generator(0)).unwrap();
-            let (mut trail, weights) = (Trail::new(10, dim), vec![1.0; dim]);
+            let (mut trail, weights) = (EpisodeWindow::new(10, dim), vec![1.0; dim]);
             let count = allocations(|| {
                 for _ in 0..20 {
                     learner.learn(&weights, &mut trail).unwrap();
@@ -48,8 +48,9 @@ fn learning_allocates_nothing_after_the_first_batch() {
 
 #[test]
 fn tables_and_episodes_allocate_nothing() {
-    let mut learner = QLearner::new(rover(), 0.99, 300, QOptions::default(), random::generator(0)).unwrap();
-    let (mut trail, weights) = (Trail::new(10, 67), vec![-1.0; 67]);
+    let mut learner =
+        QLearner::new(rover(), 0.99, 300, QLearningOptions::default(), random::generator(0)).unwrap();
+    let (mut trail, weights) = (EpisodeWindow::new(10, 67), vec![-1.0; 67]);
     assert_eq!(
         allocations(|| {
             learner.learn(&weights, &mut trail).unwrap();

@@ -29,24 +29,24 @@ fn known() -> Vec<Option<(f64, f64)>> {
     vec![Some((0.0, 1.0)), Some((-1.0, 0.0))]
 }
 
-fn judge(model: &Arc<TabularMdp>, seed: u64) -> MonteCarlo {
+fn estimator(model: &Arc<TabularMdp>, seed: u64) -> MonteCarlo {
     let simulator = Box::new(Simulator::new(Arc::clone(model), Some(HORIZON)));
     MonteCarlo::new(Episode::new(simulator, GAMMA, HORIZON), &mut random::generator(seed))
 }
 
 /// Neither crashes nor dawdles.
-fn careful(model: &TabularMdp) -> Mixed<TabularPolicy> {
+fn careful(model: &TabularMdp) -> Mixed {
     let discounting = Discounting::new(GAMMA, None).unwrap();
     let mut oracle = Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
     oracle.respond(&[1.0, -1.0], 0.0).unwrap().policy
 }
 
 /// Crashes nearly always.
-fn wandering(model: &TabularMdp) -> Mixed<TabularPolicy> {
-    Mixed::one(Arc::new(TabularPolicy::uniform(model.states(), model.actions())))
+fn wandering(model: &TabularMdp) -> Mixed {
+    Mixed::one(TabularPolicy::uniform(model.states(), model.actions()))
 }
 
-fn exact(model: &TabularMdp, mixture: &Mixed<TabularPolicy>) -> Vec<f64> {
+fn exact(model: &TabularMdp, mixture: &Mixed) -> Vec<f64> {
     let discounting = Discounting::new(GAMMA, Some(HORIZON)).unwrap();
     Occupancy::of_mixture(model, &discounting, mixture).unwrap().measure(model)
 }
@@ -55,8 +55,8 @@ fn paper() -> SharedSet {
     Arc::new(Bounds::new(vec![f64::NEG_INFINITY, -0.17], vec![0.2, f64::INFINITY]).unwrap())
 }
 
-fn found(mixture: &Mixed<TabularPolicy>, set: &SharedSet, options: &Options) -> Evaluation {
-    evaluate(mixture, &mut judge(&model(), 7), set, &Selection::all(2), options).unwrap()
+fn found(mixture: &Mixed, set: &SharedSet, options: &Options) -> Evaluation {
+    evaluate(mixture, &mut estimator(&model(), 7), set, &Selection::all(2), options).unwrap()
 }
 
 /// Three looks at a time, 300 times: any look that misses counts. A third of each radius is not enough, so the regions
@@ -73,10 +73,10 @@ fn regions_hold_the_exact_value_more_often_than_they_claim() {
         for ranges in [known(), Vec::new()] {
             let (mut misses, mut misses_of_a_third) = (0, 0);
             for seed in 0..REPETITIONS {
-                let (mut judge, mut estimate) = (judge(&model, seed), Estimate::new(2));
+                let (mut estimator, mut estimate) = (estimator(&model, seed), Estimate::new(2));
                 let mut furthest = 0.0f64;
                 for look in 1..=3 {
-                    judge.play(&mixture, (100 << (look - 1)) - estimate.count(), &mut estimate).unwrap();
+                    estimator.play(&mixture, (100 << (look - 1)) - estimate.count(), &mut estimate).unwrap();
                     let radii = radii(&estimate, &ranges, spend(ALPHA, look)).unwrap();
                     let away = (0..2).map(|i| (estimate.mean()[i] - z_bar[i]).abs() / radii[i]);
                     furthest = away.fold(furthest, f64::max);
@@ -182,11 +182,12 @@ fn nothing_is_found_inside_a_single_point() {
             assert_eq!(found(&mixture, &point, &options).finding, Finding::Open);
         }
     }
-    let still = Mixed::one(Arc::new(TabularPolicy::deterministic(16, 4, vec![0; 16]).unwrap()));
+    let still = Mixed::one(TabularPolicy::deterministic(16, 4, vec![0; 16]).unwrap());
     let world = mars_rover::world("4x4", 0.0).unwrap();
     let model = Arc::new(world.model.select(&Selection { entries: vec![(0, 1.0)] }));
     let never: SharedSet = Arc::new(Bounds::between(0.0, 0.0).unwrap());
-    let evaluation = evaluate(&still, &mut judge(&model, 7), &never, &Selection::all(1), &options).unwrap();
+    let evaluation =
+        evaluate(&still, &mut estimator(&model, 7), &never, &Selection::all(1), &options).unwrap();
     assert_eq!((evaluation.finding, evaluation.mean[0]), (Finding::Open, 0.0));
 }
 
@@ -199,7 +200,7 @@ fn shares_are_judged_too() {
         let ball = Arc::new(Ball::new(vec![1.0 / 16.0; 16], radius).unwrap());
         let target = Target::new(world.model.measures(), vec![Constraint::share("visits", ball)]).unwrap();
         let options = Options { most: 4_000, ..Options::default() };
-        evaluate(&mixture, &mut judge(&world.model, 7), target.set(), target.selection(), &options)
+        evaluate(&mixture, &mut estimator(&world.model, 7), target.set(), target.selection(), &options)
             .unwrap()
             .finding
     };
@@ -212,7 +213,7 @@ fn what_does_not_fit_is_refused() {
     let mixture = careful(&model);
     let refused = |set: SharedSet, options: Options| {
         let selection = Selection::all(2);
-        evaluate(&mixture, &mut judge(&model, 7), &set, &selection, &options).unwrap_err()
+        evaluate(&mixture, &mut estimator(&model, 7), &set, &selection, &options).unwrap_err()
     };
     let three: SharedSet = Arc::new(Bounds::nonnegative(3));
     assert!(matches!(refused(three, Options::default()), Error::Dimension { found: 2, expected: 3, .. }));
@@ -236,12 +237,11 @@ fn what_does_not_fit_is_refused() {
 fn episodes_of_the_same_policy_agree() {
     let (model, options) = (model(), Options { first: 1_000, most: 1_000, ..Options::default() });
     let all = Selection::all(2);
-    let of = |mixture: &Mixed<TabularPolicy>| {
-        evaluate(mixture, &mut judge(&model, 0), &paper(), &all, &options).unwrap()
-    };
-    let fresh = |mixture: &Mixed<TabularPolicy>, seed| {
+    let of =
+        |mixture: &Mixed| evaluate(mixture, &mut estimator(&model, 0), &paper(), &all, &options).unwrap();
+    let fresh = |mixture: &Mixed, seed| {
         let mut sample = Sample::new(3);
-        judge(&model, seed).play_each(mixture, 1_000, |sum, steps| sample.add(sum, steps)).unwrap();
+        estimator(&model, seed).play_each(mixture, 1_000, |sum, steps| sample.add(sum, steps)).unwrap();
         sample
     };
     for mixture in [careful(&model), wandering(&model)] {
@@ -274,7 +274,7 @@ fn episodes_of_the_same_policy_agree() {
 fn statistics_must_fit_their_quantiles() {
     let (model, options) = (model(), Options { first: 1_000, most: 1_000, ..Options::default() });
     let all = Selection::all(2);
-    let claimed = evaluate(&careful(&model), &mut judge(&model, 0), &paper(), &all, &options).unwrap();
+    let claimed = evaluate(&careful(&model), &mut estimator(&model, 0), &paper(), &all, &options).unwrap();
     // An estimate that is consistent in itself, of other episodes.
     let mut other = Estimate::new(2);
     (0..1_000).for_each(|i| other.add(&[f64::from(i % 2), -0.1]));

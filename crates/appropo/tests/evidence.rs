@@ -15,13 +15,14 @@ use appropo::policy::{Mixed, TabularPolicy};
 use appropo::random;
 use appropo::rl;
 use appropo::set::{Bounds, FromProjection, SharedSet};
-use appropo::solver::{Options, appropo};
+use appropo::solver::{StopRule, appropo};
+use appropo::state::Checkpoint;
 
 struct Solved {
     oracle: Exact,
     target: Target,
     certificate: Certificate,
-    mixture: Mixed<TabularPolicy>,
+    mixture: Mixed,
 }
 
 fn solve(failure: f64, reward: f64, discounting: Discounting) -> Solved {
@@ -34,7 +35,7 @@ fn solve(failure: f64, reward: f64, discounting: Discounting) -> Solved {
     let model = world.model.select(target.selection());
     let mut oracle = Exact::new(model, discounting, Planner::PolicyIteration).unwrap();
     let mut player = FullyCorrective::new(Arc::clone(target.set()));
-    let solution = appropo(target.set(), &mut player, &mut oracle, &Options::default(), &mut ()).unwrap();
+    let solution = appropo(target.set(), &mut player, &mut oracle, &StopRule::default(), &mut ()).unwrap();
     Solved { oracle, target, certificate: solution.certificate, mixture: solution.mixture }
 }
 
@@ -177,10 +178,11 @@ fn kappa_does_not_pay_for_survival() {
 
 struct Constant(f64);
 
+impl Checkpoint for Constant {}
+
 impl Respond for Constant {
-    type Policy = ();
-    fn respond(&mut self, _: &[f64], _: f64) -> appropo::error::Result<Response<()>> {
-        let policy = Mixed::one(Arc::new(()));
+    fn respond(&mut self, _: &[f64], _: f64) -> appropo::error::Result<Response> {
+        let policy = Mixed::one(TabularPolicy::uniform(1, 1));
         Ok(Response { policy, z_hat: vec![self.0], spread: None, bound: None, gave_up: false })
     }
 }
@@ -190,7 +192,7 @@ impl Respond for Constant {
 fn nothing_is_proved_without_a_bound() {
     let set: SharedSet = Arc::new(Bounds::at_most(0.0).unwrap());
     let mut player = FullyCorrective::new(Arc::clone(&set));
-    let options = Options { rounds: 10, ..Options::default() };
+    let options = StopRule { rounds: 10, ..StopRule::default() };
     let solution = appropo(&set, &mut player, &mut Constant(1.0), &options, &mut ()).unwrap();
     assert_eq!(solution.certificate.verdict, Verdict::Undecided);
     assert_eq!((solution.certificate.distance, solution.certificate.lower_bound), (1.0, 0.0));
@@ -208,13 +210,13 @@ fn nonsense_from_oracles_and_sets_is_an_error() {
         ];
         for mut player in players {
             assert!(
-                appropo(&set, player.as_mut(), &mut Constant(value), &Options::default(), &mut ()).is_err()
+                appropo(&set, player.as_mut(), &mut Constant(value), &StopRule::default(), &mut ()).is_err()
             );
         }
     }
     let broken: SharedSet = Arc::new(FromProjection::new(1, |_, out| out.fill(f64::NAN)));
     let mut player = FullyCorrective::new(Arc::clone(&broken));
-    let result = appropo(&broken, &mut player, &mut Constant(1.0), &Options::default(), &mut ());
+    let result = appropo(&broken, &mut player, &mut Constant(1.0), &StopRule::default(), &mut ());
     assert!(matches!(result, Err(Error::Projection { entry: 0, .. })));
 }
 

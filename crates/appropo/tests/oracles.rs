@@ -9,17 +9,19 @@ use appropo::env::{Environment, Simulator, Space, Status, TabularMdp, World, mar
 use appropo::error::{Error, Result};
 use appropo::measurement::{Discounting, Measures, Spread};
 use appropo::oracle::{
-    Cache, Imagine, Model, ModelOptions, MonteCarlo, Positive, PositiveOptions, Respond, Response,
+    Cache, LearnedOptions, LearnedOracle, Model, ModelBased, ModelOptions, MonteCarlo, Reestimate, Respond,
+    Response,
 };
 use appropo::player::{FullyCorrective, Player};
-use appropo::policy::{Mixed, TabularPolicy};
+use appropo::policy::{AnyPolicy, Mixed, TabularPolicy};
 use appropo::random::{self, Generator};
-use appropo::rl::actor_critic::{Collect, Options as Learning};
-use appropo::rl::{ActorCritic, Episode, Occupancy, QLearner, QOptions};
+use appropo::rl::actor_critic::{ActorCriticOptions as Learning, Collect};
+use appropo::rl::{ActorCritic, Episode, Occupancy, QLearner, QLearningOptions};
 use appropo::set::{
-    Ball, Bounds, ConvexSet, Errors, HalfSpace, L1Ball, Lift, Product, SharedSet, Similarity,
+    Ball, Bounds, ConvexSet, Errors, FromProjection, HalfSpace, L1Ball, Lift, Product, SharedSet, Similarity,
 };
-use appropo::solver::{Assurance, Options, appropo, appropo_imagined};
+use appropo::solver::{Stop, StopRule, appropo, appropo_model_based};
+use appropo::state::Checkpoint;
 
 const GAMMA: f64 = 0.99;
 const LIMIT: usize = 300;
@@ -53,7 +55,7 @@ impl Rover {
         Discounting::new(GAMMA, None).unwrap()
     }
 
-    fn true_distance(&self, mixture: &Mixed<TabularPolicy>) -> f64 {
+    fn true_distance(&self, mixture: &Mixed) -> f64 {
         let z =
             Occupancy::of_mixture(&self.model, &Self::discounting(), mixture).unwrap().measure(&self.model);
         self.target.set().distance(&z)
@@ -61,14 +63,14 @@ impl Rover {
 
     /// The samples that a learnt model took, and the true distance of its mixture.
     fn by_model(&self, budget: u64, seed: u64) -> (u64, f64) {
-        let options = ModelOptions { budget, ..ModelOptions::default() };
-        let rng = random::generator(seed);
-        let mut model = Model::new(self.simulator(), Self::discounting(), LIMIT, options, rng).unwrap();
+        let (options, rng) = (ModelOptions::default(), random::generator(seed));
+        let mut model =
+            Model::new(self.simulator(), Self::discounting(), LIMIT, budget, options, rng).unwrap();
         let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
-        let (assurance, options) = (Assurance::default(), Options::default());
         let solution =
-            appropo_imagined(self.target.set(), player, &mut model, &assurance, &options, &mut ()).unwrap();
-        (Imagine::samples(&model), self.true_distance(&solution.mixture))
+            appropo_model_based(self.target.set(), &player, &mut model, 50, &StopRule::default(), &mut ())
+                .unwrap();
+        (model.samples(), self.true_distance(&solution.mixture))
     }
 }
 
@@ -90,11 +92,11 @@ fn a_learnt_model_holds_with_diversity_within_2500_samples() {
     }
 }
 
-fn q_learning(world: Box<dyn Environment>, judge: Box<dyn Environment>, budget: u64) -> Positive<QLearner> {
+fn q_learning(world: Box<dyn Environment>, estimator: Box<dyn Environment>, budget: u64) -> LearnedOracle {
     let mut rng = random::generator(1);
-    let learner = QLearner::new(world, GAMMA, LIMIT, QOptions::default(), rng.clone()).unwrap();
-    let judge = MonteCarlo::new(Episode::new(judge, GAMMA, LIMIT), &mut rng);
-    Positive::new(learner, judge, PositiveOptions { budget, ..PositiveOptions::default() }).unwrap()
+    let learner = QLearner::new(world, GAMMA, LIMIT, QLearningOptions::default(), rng.clone()).unwrap();
+    let estimator = MonteCarlo::new(Episode::new(estimator, GAMMA, LIMIT), &mut rng);
+    LearnedOracle::new(Box::new(learner), estimator, budget, LearnedOptions::default()).unwrap()
 }
 
 /// The last n episodes of a positive response pay λ no more than was asked for.
@@ -118,10 +120,11 @@ fn positive_responses_are_positive() {
 fn an_impatient_oracle_answers_all_the_same() {
     let rover = Rover::new(false);
     let mut rng = random::generator(1);
-    let learner = QLearner::new(rover.simulator(), GAMMA, LIMIT, QOptions::default(), rng.clone()).unwrap();
-    let judge = MonteCarlo::new(Episode::new(rover.simulator(), GAMMA, LIMIT), &mut rng);
-    let options = PositiveOptions { budget: 1_000_000, is_impatient: true, ..PositiveOptions::default() };
-    let mut oracle = Positive::new(learner, judge, options).unwrap();
+    let learner =
+        QLearner::new(rover.simulator(), GAMMA, LIMIT, QLearningOptions::default(), rng.clone()).unwrap();
+    let estimator = MonteCarlo::new(Episode::new(rover.simulator(), GAMMA, LIMIT), &mut rng);
+    let options = LearnedOptions::default().impatient(true);
+    let mut oracle = LearnedOracle::new(Box::new(learner), estimator, 1_000_000, options).unwrap();
     assert!(!oracle.respond(&[1.0, 0.0], -1.0).unwrap().gave_up);
     assert!((20_000..40_000).contains(&oracle.samples()), "{}", oracle.samples());
     // Where it has a positive answer, it does not wait.
@@ -135,20 +138,34 @@ struct Flatters {
     fresh: Vec<f64>,
 }
 
+impl Checkpoint for Flatters {}
+
 impl Respond for Flatters {
-    type Policy = ();
-    fn respond(&mut self, _: &[f64], _: f64) -> Result<Response<()>> {
+    fn respond(&mut self, _: &[f64], _: f64) -> Result<Response> {
         let spread = Some(Spread { deviations: vec![0.1], episodes: 100.0 });
         Ok(Response {
-            policy: Mixed::one(Arc::new(())),
+            policy: Mixed::one(TabularPolicy::uniform(1, 1)),
             z_hat: vec![0.0],
             spread,
             bound: None,
             gave_up: false,
         })
     }
-    fn play_afresh(&mut self, _: &Mixed<()>) -> Result<Option<(Vec<f64>, Spread)>> {
-        Ok(Some((vec![self.fresh.remove(0)], Spread { deviations: vec![0.1], episodes: 400.0 })))
+    fn estimates(&mut self) -> Option<&mut dyn Reestimate> {
+        Some(self)
+    }
+}
+
+/// Its answers are never known better.
+impl Reestimate for Flatters {
+    fn investigate(&mut self, _: &Mixed, _: f64) -> Result<()> {
+        Ok(())
+    }
+    fn measure_again(&mut self, _: &Mixed) -> Option<(Vec<f64>, Spread)> {
+        None
+    }
+    fn play_afresh(&mut self, _: &Mixed) -> Result<(Vec<f64>, Spread)> {
+        Ok((vec![self.fresh.remove(0)], Spread { deviations: vec![0.1], episodes: 400.0 }))
     }
 }
 
@@ -159,14 +176,14 @@ fn fresh_episodes_have_to_confirm_what_was_found() {
     for (fresh, rounds) in [(vec![0.1], 1), (vec![0.3, 0.199, 0.19], 3), (vec![0.196, 0.194], 2)] {
         let mut player = FullyCorrective::new(Arc::clone(&set));
         let mut oracle = Flatters { fresh };
-        let solution = appropo(&set, &mut player, &mut oracle, &Options::default(), &mut ()).unwrap();
+        let solution = appropo(&set, &mut player, &mut oracle, &StopRule::default(), &mut ()).unwrap();
         assert_eq!((solution.rounds, oracle.fresh.len()), (rounds, 0));
     }
     // In a point there is no room for errors; close to it is enough.
     let point: SharedSet = Arc::new(Bounds::between(0.0, 0.0).unwrap());
     let mut player = FullyCorrective::new(Arc::clone(&point));
     let mut oracle = Flatters { fresh: vec![0.011, 0.009] };
-    let solution = appropo(&point, &mut player, &mut oracle, &Options::default(), &mut ()).unwrap();
+    let solution = appropo(&point, &mut player, &mut oracle, &StopRule::default(), &mut ()).unwrap();
     assert_eq!((solution.rounds, oracle.fresh.len()), (2, 0));
 }
 
@@ -175,28 +192,40 @@ fn fresh_episodes_have_to_confirm_what_was_found() {
 fn answers_are_copies() {
     let rover = Rover::new(false);
     let mut rng = random::generator(2);
-    let options = Learning { collect: Collect::Steps(16), ..Learning::a2c() };
+    let options = Learning { n_steps: Collect::Steps(16), ..Learning::a2c() };
     let learner = ActorCritic::new(vec![rover.simulator()], GAMMA, LIMIT, options, rng.clone()).unwrap();
-    let judge = MonteCarlo::new(Episode::new(rover.simulator(), GAMMA, LIMIT), &mut rng);
-    let mut oracle = Positive::new(learner, judge, PositiveOptions::default()).unwrap();
+    let estimator = MonteCarlo::new(Episode::new(rover.simulator(), GAMMA, LIMIT), &mut rng);
+    let mut oracle =
+        LearnedOracle::new(Box::new(learner), estimator, 1_000_000, LearnedOptions::default()).unwrap();
     let first = oracle.respond(&[0.0, -1.0], 0.5).unwrap().policy;
-    let before: Vec<Vec<f32>> = first.parts().iter().map(|(_, p)| p.parameters().to_vec()).collect();
+    let parameters = |policy: &AnyPolicy| match policy {
+        AnyPolicy::Network(policy) => policy.parameters().to_vec(),
+        other => panic!("not a network: {other:?}"),
+    };
+    let before: Vec<Vec<f32>> = first.parts().iter().map(|(_, p)| parameters(p)).collect();
     oracle.respond(&[1.0, 0.0], 0.5).unwrap();
     // An iterate that ended two of the last 25 episodes counts twice.
     assert!((2..=25).contains(&before.len()), "{}", before.len());
     assert!(first.parts().iter().all(|(weight, _)| (weight * 25.0 - (weight * 25.0).round()).abs() < 1e-9));
-    assert!(first.parts().iter().zip(&before).all(|((_, p), b)| p.parameters() == b));
+    assert!(first.parts().iter().zip(&before).all(|((_, p), b)| parameters(p) == *b));
     assert_ne!(before.first(), before.last());
 }
 
 /// Counts how often it is asked.
 struct Asked(Vec<f64>);
 
+impl Checkpoint for Asked {}
+
 impl Respond for Asked {
-    type Policy = ();
-    fn respond(&mut self, _: &[f64], _: f64) -> Result<Response<()>> {
+    fn respond(&mut self, _: &[f64], _: f64) -> Result<Response> {
         let z_hat = vec![self.0.remove(0)];
-        Ok(Response { policy: Mixed::one(Arc::new(())), z_hat, spread: None, bound: None, gave_up: false })
+        Ok(Response {
+            policy: Mixed::one(TabularPolicy::uniform(1, 1)),
+            z_hat,
+            spread: None,
+            bound: None,
+            gave_up: false,
+        })
     }
 }
 
@@ -252,6 +281,28 @@ fn tightened_sets_leave_room_for_errors() {
     assert!(ball().tightened(&[0.0, 0.0], &Errors::AtMost(vec![1.0, 1.0])).is_none());
 }
 
+/// A margin is kept wherever a block has room for one, however deep it lies, and else is refused.
+#[test]
+fn margins_grow_where_a_set_has_any() {
+    let custom = || Arc::new(FromProjection::new(1, |_, out| out.fill(0.0))) as SharedSet;
+    let bound = Arc::new(Bounds::at_most(1.0).unwrap()) as SharedSet;
+    let nested: SharedSet = Arc::new(Product::new(vec![custom(), bound]));
+    let ball = Arc::new(Ball::new(vec![0.0, 0.0], 1.0).unwrap()) as SharedSet;
+    let turned = Similarity::image(ball, vec![vec![0.6, 0.8], vec![-0.8, 0.6]]).unwrap();
+    let sets: [(SharedSet, bool); 3] = [
+        (Arc::new(Product::new(vec![custom(), nested])), true),
+        (custom(), false),
+        (Arc::new(turned), false),
+    ];
+    for (k, (set, grows)) in sets.into_iter().enumerate() {
+        let z_hat = vec![0.0; set.dim()];
+        let spread = Spread { deviations: vec![0.1; set.dim()], episodes: 100.0 };
+        let mut player = FullyCorrective::new(set);
+        player.observe(&z_hat, Some(&spread)).unwrap();
+        assert_eq!(player.margin().unwrap().increase_margin().unwrap(), grows, "set {k}");
+    }
+}
+
 /// A world that goes wrong in its third episode.
 struct Broken {
     measures: Measures,
@@ -264,6 +315,8 @@ impl Broken {
         Box::new(Self { measures: Measures::new([("cost", 1)]), what, episodes: 0 })
     }
 }
+
+impl Checkpoint for Broken {}
 
 impl Environment for Broken {
     fn measures(&self) -> &Measures {
@@ -317,14 +370,15 @@ fn worlds_that_misbehave_are_named() {
 /// An oracle whose world breaks down after the first answer.
 struct BreaksDown(usize);
 
+impl Checkpoint for BreaksDown {}
+
 impl Respond for BreaksDown {
-    type Policy = ();
-    fn respond(&mut self, _: &[f64], _: f64) -> Result<Response<()>> {
+    fn respond(&mut self, _: &[f64], _: f64) -> Result<Response> {
         self.0 += 1;
         if self.0 > 1 {
             return Err(Error::World { what: "measurement", entry: 0, value: f64::NAN, step: 7 });
         }
-        let policy = Mixed::one(Arc::new(()));
+        let policy = Mixed::one(TabularPolicy::uniform(1, 1));
         Ok(Response { policy, z_hat: vec![2.0], spread: None, bound: None, gave_up: false })
     }
 }
@@ -333,10 +387,10 @@ impl Respond for BreaksDown {
 fn the_work_so_far_is_kept() {
     let set: SharedSet = Arc::new(Bounds::at_most(0.0).unwrap());
     let mut player = FullyCorrective::new(Arc::clone(&set));
-    let solution = appropo(&set, &mut player, &mut BreaksDown(0), &Options::default(), &mut ()).unwrap();
+    let solution = appropo(&set, &mut player, &mut BreaksDown(0), &StopRule::default(), &mut ()).unwrap();
     assert_eq!(solution.certificate.z_bar, [2.0]);
     assert_eq!(solution.mixture.parts().len(), 1);
-    assert!(matches!(solution.failure, Some(Error::World { step: 7, .. })));
+    assert!(matches!(solution.stop, Stop::Failed(Error::World { step: 7, .. })));
 }
 
 /// The same in a learnt model, whose world goes wrong after the first game.
@@ -346,12 +400,12 @@ fn the_work_in_a_model_is_kept() {
     let discounting = Discounting::new(GAMMA, None).unwrap();
     let world = Broken::boxed("NaN measurement");
     let mut model =
-        Model::new(world, discounting, LIMIT, ModelOptions::default(), random::generator(1)).unwrap();
+        Model::new(world, discounting, LIMIT, 1_000_000, ModelOptions::default(), random::generator(1))
+            .unwrap();
     let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<_>);
-    let (assurance, options) = (Assurance::default(), Options::default());
-    let solution = appropo_imagined(&set, player, &mut model, &assurance, &options, &mut ()).unwrap();
+    let solution = appropo_model_based(&set, &player, &mut model, 50, &StopRule::default(), &mut ()).unwrap();
     assert_eq!((solution.certificate.z_bar, solution.rounds), (vec![1.0], 1));
-    assert!(matches!(solution.failure, Some(Error::World { step: 1, .. })));
+    assert!(matches!(solution.stop, Stop::Failed(Error::World { step: 1, .. })));
 }
 
 #[test]

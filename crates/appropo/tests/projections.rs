@@ -272,9 +272,9 @@ fn projections_agree_with_clarabel() {
         let mut rng = random::generator(11);
         for _ in 0..50 {
             let x = point(set.dim(), &mut rng);
-            let judge = form.nearest(&x).unwrap().x;
+            let estimator = form.nearest(&x).unwrap().x;
             let p = project(&set, &x);
-            let apart = norm(&minus(&p, &judge[..p.len()]));
+            let apart = norm(&minus(&p, &estimator[..p.len()]));
             assert!(apart <= 1e-6 * (1.0 + norm(&x)), "{name} at {x:?}: {apart:e} apart");
         }
     }

@@ -8,19 +8,22 @@ use std::sync::Arc;
 use appropo::constraint::{Constraint, Target};
 use appropo::env::cart_pole::CartPole;
 use appropo::env::{Environment, Simulator, mars_rover};
-use appropo::error::Error;
-use appropo::measurement::Discounting;
+use appropo::error::{Error, Result};
+use appropo::measurement::{Discounting, Spread};
 use appropo::oracle::{
-    Cache, Exact, Model, ModelOptions, MonteCarlo, Planner, Positive, PositiveOptions, Respond,
+    Cache, Exact, LearnedOptions, LearnedOracle, Model, ModelOptions, MonteCarlo, Planner, Reestimate,
+    Respond, Response,
 };
 use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
+use appropo::policy::{Mixed, TabularPolicy};
 use appropo::random;
-use appropo::rl::{ActorCritic, Episode, Learner, QLearner, QOptions, actor_critic};
-use appropo::set::{Ball, SharedSet};
+use appropo::rl::actor_critic::ActorCriticOptions;
+use appropo::rl::{ActorCritic, Episode, Learner, QLearner, QLearningOptions};
+use appropo::set::{Ball, Bounds, SharedSet};
 use appropo::solver::{
-    Assurance, Options, Round, Solution, appropo, appropo_imagined, resume, resume_imagined,
+    Round, Solution, Stop, StopRule, appropo, appropo_model_based, resume, resume_model_based,
 };
-use appropo::state::{Saved, Saver};
+use appropo::state::{Checkpoint, Loader, Saver};
 
 fn target(diverse: bool) -> (Arc<appropo::env::TabularMdp>, SharedSet) {
     let world = mars_rover::world("8x8", 0.05).unwrap();
@@ -35,12 +38,21 @@ fn target(diverse: bool) -> (Arc<appropo::env::TabularMdp>, SharedSet) {
 }
 
 /// All that a solution says, as bytes.
-fn bytes<P: Saved + Send + Sync + 'static>(solution: &Solution<P>) -> (Vec<u8>, Vec<f64>, usize) {
+fn bytes(solution: &Solution) -> (Vec<u8>, Vec<f64>, usize, u64, Stop) {
     let mut saver = Saver::default();
     saver.put(&solution.mixture);
     let certificate = &solution.certificate;
-    let numbers = [certificate.distance, certificate.lower_bound, solution.regret];
-    (saver.into_bytes(), [&certificate.z_bar[..], &numbers].concat(), solution.rounds)
+    let numbers = [certificate.distance, certificate.lower_bound];
+    let numbers = [&certificate.z_bar[..], &numbers].concat();
+    (saver.into_bytes(), numbers, solution.rounds, solution.samples, solution.stop.clone())
+}
+
+/// All that a player and an oracle know, as bytes; a player's regret is in it.
+fn known(player: &dyn Player, oracle: &dyn Respond) -> Vec<u8> {
+    let mut saver = Saver::default();
+    player.save(&mut saver).unwrap();
+    oracle.save(&mut saver).unwrap();
+    saver.into_bytes()
 }
 
 /// Plays a game to its end, then again from some of its rounds.
@@ -48,21 +60,27 @@ fn check<O: Respond>(
     set: &SharedSet,
     player: impl Fn() -> Box<dyn Player>,
     oracle: impl Fn() -> O,
-    options: &Options,
+    options: &StopRule,
 ) {
     let mut states = Vec::new();
-    let mut watch = |round: &Round<O::Policy>| {
+    let mut watch = |round: &Round| {
         states.push((round.state)().unwrap());
         ControlFlow::Continue(())
     };
-    let whole = bytes(&appropo(set, player().as_mut(), &mut oracle(), options, &mut watch).unwrap());
+    let (mut playing, mut answering) = (player(), oracle());
+    let whole = bytes(&appropo(set, playing.as_mut(), &mut answering, options, &mut watch).unwrap());
+    let whole_known = known(playing.as_ref(), &answering);
     assert!(states.len() > 1, "only one round");
     for place in [0, states.len() / 2, states.len() - 1] {
-        let again = resume(set, player().as_mut(), &mut oracle(), options, &mut (), &states[place]).unwrap();
+        let (rounds, state) = &states[place];
+        assert_eq!(*rounds, place + 1);
+        let (mut playing, mut answering) = (player(), oracle());
+        let again = resume(set, playing.as_mut(), &mut answering, options, &mut (), state).unwrap();
         assert!(bytes(&again) == whole, "from round {}", place + 1);
+        assert!(known(playing.as_ref(), &answering) == whole_known, "from round {}", place + 1);
         // Cut short at any place it is refused, never taken half.
-        for end in (0..states[place].len()).step_by(1 + states[place].len() / 50) {
-            let cut = &states[place][..end];
+        for end in (0..state.len()).step_by(1 + state.len() / 50) {
+            let cut = &state[..end];
             match resume(set, player().as_mut(), &mut oracle(), options, &mut (), cut) {
                 Err(Error::State { .. }) => {}
                 other => panic!("cut at {end}: {:?}", other.map(|s| s.rounds)),
@@ -76,7 +94,7 @@ fn planning_with_every_player() {
     let (model, set) = target(true);
     let discounting = Discounting::new(0.99, None).unwrap();
     let oracle = || Exact::new((*model).clone(), discounting, Planner::PolicyIteration).unwrap();
-    let options = Options { rounds: 30, ..Options::default() };
+    let options = StopRule { rounds: 30, ..StopRule::default() };
     check(&set, || Box::new(FullyCorrective::new(Arc::clone(&set))), oracle, &options);
     check(&set, || Box::new(Blackwell::new(Arc::clone(&set))), oracle, &options);
     let ogd = || Box::new(Ogd::new(Arc::clone(&set), 20.0, Steps::Constant(0.01), 0.9).unwrap()) as Box<_>;
@@ -84,37 +102,37 @@ fn planning_with_every_player() {
     check(&set, ogd, || Cache::new(oracle()), &options);
 }
 
-fn positive<L: Learner>(
+fn positive(
     world: impl Fn() -> Box<dyn Environment>,
-    learner: L,
+    learner: impl Learner + 'static,
     fresh: usize,
     iterates: bool,
-) -> Positive<L> {
-    let judge = MonteCarlo::new(Episode::new(world(), 0.99, 300), &mut random::generator(1));
-    let options =
-        PositiveOptions { episodes: 10, fresh, iterates, budget: 20_000, ..PositiveOptions::default() };
-    Positive::new(learner, judge, options).unwrap()
+) -> LearnedOracle {
+    let estimator = MonteCarlo::new(Episode::new(world(), 0.99, 300), &mut random::generator(1));
+    let options = LearnedOptions::default().episodes(10usize).fresh(fresh).iterates(iterates);
+    LearnedOracle::new(Box::new(learner), estimator, 20_000, options).unwrap()
 }
 
 #[test]
 fn learning() {
     let (model, set) = target(false);
     let world = || Box::new(Simulator::new(Arc::clone(&model), Some(300))) as Box<dyn Environment>;
-    let options = Options { rounds: 5, ..Options::default() };
+    let options = StopRule { rounds: 5, ..StopRule::default() };
     // The first λ is 0, which every policy answers.
-    let player = || Box::new(FullyCorrective::new(Arc::clone(&set)).with_caution(1.5)) as Box<dyn Player>;
-    let networks = |learner_options: actor_critic::Options| {
+    let player = || Box::new(FullyCorrective::new(Arc::clone(&set)).with_margin(1.5)) as Box<dyn Player>;
+    let networks = |learner_options: ActorCriticOptions| {
         move || {
             let worlds = vec![world(), world()];
             ActorCritic::new(worlds, 0.99, 300, learner_options.clone(), random::generator(2)).unwrap()
         }
     };
-    for learner_options in [actor_critic::Options::a2c(), actor_critic::Options::ppo()] {
+    for learner_options in [ActorCriticOptions::a2c(), ActorCriticOptions::ppo()] {
         let learner = networks(learner_options);
         check(&set, player, || positive(world, learner(), 0, true), &options);
         check(&set, player, || Cache::new(positive(world, learner(), 20, false)), &options);
     }
-    let learner = || QLearner::new(world(), 0.99, 300, QOptions::default(), random::generator(2)).unwrap();
+    let learner =
+        || QLearner::new(world(), 0.99, 300, QLearningOptions::default(), random::generator(2)).unwrap();
     check(&set, player, || positive(world, learner(), 5, false), &options);
 }
 
@@ -123,9 +141,9 @@ fn learning_to_balance() {
     let world = || Box::new(CartPole::new(Some(200))) as Box<dyn Environment>;
     let target = Target::new(world().measures(), vec![Constraint::at_most("failure", 0.5).unwrap()]).unwrap();
     let select = || Box::new(appropo::env::Selected::new(world(), target.selection().clone())) as Box<_>;
-    let options = Options { rounds: 3, samples: 3_000, ..Options::default() };
+    let options = StopRule { rounds: 3, samples: 3_000, ..StopRule::default() };
     let learner = || {
-        let options = actor_critic::Options::ppo();
+        let options = ActorCriticOptions::ppo();
         ActorCritic::new(vec![select()], 0.99, 200, options, random::generator(5)).unwrap()
     };
     let player = || Box::new(FullyCorrective::new(Arc::clone(target.set()))) as Box<dyn Player>;
@@ -138,23 +156,88 @@ fn learning_a_model() {
     let discounting = Discounting::new(0.99, None).unwrap();
     let learnt = || {
         let world = Box::new(Simulator::new(Arc::clone(&model), Some(300)));
-        Model::new(world, discounting, 300, ModelOptions::default(), random::generator(4)).unwrap()
+        Model::new(world, discounting, 300, 1_000_000, ModelOptions::default(), random::generator(4)).unwrap()
     };
     let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
-    let (assurance, options) = (Assurance::default(), Options { rounds: 8, ..Options::default() });
+    let options = StopRule { rounds: 8, ..StopRule::default() };
     let mut states = Vec::new();
-    let mut watch = |round: &Round<_>| {
+    let mut watch = |round: &Round| {
         states.push((round.state)().unwrap());
         ControlFlow::Continue(())
     };
-    let whole = appropo_imagined(&set, player, &mut learnt(), &assurance, &options, &mut watch).unwrap();
+    let whole = appropo_model_based(&set, &player, &mut learnt(), 50, &options, &mut watch).unwrap();
     assert!(states.len() > 2);
-    for state in [&states[0], &states[states.len() / 2], &states[states.len() - 1]] {
-        let again =
-            resume_imagined(&set, player, &mut learnt(), &assurance, &options, &mut (), state).unwrap();
+    for place in [0, states.len() / 2, states.len() - 1] {
+        // A game is played again.
+        let (rounds, state) = &states[place];
+        assert_eq!(*rounds, place);
+        let again = resume_model_based(&set, &player, &mut learnt(), 50, &options, &mut (), state).unwrap();
         assert!(bytes(&again) == bytes(&whole));
         let cut = &state[..state.len() - 9];
-        let refused = resume_imagined(&set, player, &mut learnt(), &assurance, &options, &mut (), cut);
+        let refused = resume_model_based(&set, &player, &mut learnt(), 50, &options, &mut (), cut);
         assert!(matches!(refused, Err(Error::State { .. })));
     }
+}
+
+/// Estimates, whose world may break down while a mixture is confirmed.
+struct Estimates {
+    is_broken: bool,
+}
+
+impl Checkpoint for Estimates {
+    fn save(&self, _: &mut Saver) -> Result<()> {
+        Ok(())
+    }
+    fn load(&mut self, _: &mut Loader) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Respond for Estimates {
+    fn respond(&mut self, _: &[f64], _: f64) -> Result<Response> {
+        let (policy, spread) = (Mixed::one(TabularPolicy::uniform(1, 1)), spread());
+        Ok(Response { policy, z_hat: vec![0.0], spread: Some(spread), bound: None, gave_up: false })
+    }
+    fn estimates(&mut self) -> Option<&mut dyn Reestimate> {
+        Some(self)
+    }
+}
+
+impl Reestimate for Estimates {
+    fn investigate(&mut self, _: &Mixed, _: f64) -> Result<()> {
+        Ok(())
+    }
+    fn measure_again(&mut self, _: &Mixed) -> Option<(Vec<f64>, Spread)> {
+        None
+    }
+    fn play_afresh(&mut self, _: &Mixed) -> Result<(Vec<f64>, Spread)> {
+        match self.is_broken {
+            true => Err(Error::World { what: "measurement", entry: 0, value: f64::NAN, step: 7 }),
+            false => Ok((vec![0.0], spread())),
+        }
+    }
+}
+
+fn spread() -> Spread {
+    Spread { deviations: vec![0.1], episodes: 100.0 }
+}
+
+/// What failed is tried again: the search is not taken to be over.
+#[test]
+fn a_failed_search_goes_on() {
+    let set: SharedSet = Arc::new(Bounds::at_most(0.2).unwrap());
+    let player = || FullyCorrective::new(Arc::clone(&set));
+    let mut states = Vec::new();
+    let mut watch = |round: &Round| {
+        states.push((round.state)().unwrap());
+        ControlFlow::Continue(())
+    };
+    let options = StopRule::default();
+    let mut broken = Estimates { is_broken: true };
+    let failed = appropo(&set, &mut player(), &mut broken, &options, &mut watch).unwrap();
+    assert!(matches!(failed.stop, Stop::Failed(Error::World { step: 7, .. })));
+    let [(1, state)] = &states[..] else { panic!("{} states", states.len()) };
+    let mut whole = Estimates { is_broken: false };
+    let again = resume(&set, &mut player(), &mut whole, &options, &mut (), state).unwrap();
+    assert_eq!((again.stop, again.rounds), (Stop::Reached, 2));
 }

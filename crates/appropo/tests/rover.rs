@@ -12,9 +12,8 @@ use appropo::env::{World, mars_rover};
 use appropo::measurement::Discounting;
 use appropo::oracle::{Cache, Exact, Planner};
 use appropo::player::{Blackwell, FullyCorrective, Ogd, Steps};
-use appropo::policy::TabularPolicy;
 use appropo::set::Ball;
-use appropo::solver::{Options, Round, Solution, appropo, binary_search, maximize};
+use appropo::solver::{Round, Solution, StopRule, appropo, binary_search, maximize};
 use appropo::theory;
 
 /// The answers are known to eight digits.
@@ -48,7 +47,7 @@ fn optimum(measure: &str, sign: f64, constraints: Vec<Constraint>, discounting: 
     let objective = world.model.measures().range(measure).unwrap().start;
     let model = world.model.select(&target.selection_with(objective, sign));
     let exact = || Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
-    let options = Options { tolerance: 1e-8, ..Options::default() };
+    let options = StopRule { tolerance: 1e-8, ..StopRule::default() };
     let in_master = maximize(target.set(), &mut exact(), &options, &mut ()).unwrap();
     let value = in_master.value.unwrap();
     assert!(in_master.upper_bound - value <= 1e-8 && in_master.upper_bound >= value - 1e-10);
@@ -59,7 +58,7 @@ fn optimum(measure: &str, sign: f64, constraints: Vec<Constraint>, discounting: 
         in_master.upper_bound
     );
     let mut cache = Cache::new(exact());
-    let options = Options { tolerance: 1e-6, ..options };
+    let options = StopRule { tolerance: 1e-6, ..options };
     let searched = binary_search(target.set(), &mut cache, &options, &mut ()).unwrap();
     assert!((searched.value.unwrap() - value).abs() <= 1e-6, "{:?} by search", searched.value);
     assert!(searched.upper_bound >= value - 1e-8);
@@ -86,7 +85,7 @@ fn largest_reward_without_constraints_is_by_crashing() {
     let target = Target::new(world.model.measures(), vec![]).unwrap();
     let model = world.model.select(&target.selection_with(1, 1.0));
     let mut exact = Exact::new(model, discounted(), Planner::PolicyIteration).unwrap();
-    let best = maximize(target.set(), &mut exact, &Options::default(), &mut ()).unwrap();
+    let best = maximize(target.set(), &mut exact, &StopRule::default(), &mut ()).unwrap();
     let all = Exact::new((*world.model).clone(), discounted(), Planner::PolicyIteration).unwrap();
     agree(all.measure(&best.mixture).unwrap()[0], 0.95834368);
 }
@@ -114,13 +113,13 @@ fn undiscounted_with_and_without_the_horizon() {
     agree(optimum("reward", 1.0, vec![safety()], capped), -0.11878246);
 }
 
-fn solve(constraints: Vec<Constraint>, tolerance: f64) -> (Target, Exact, Solution<TabularPolicy>) {
+fn solve(constraints: Vec<Constraint>, tolerance: f64) -> (Target, Exact, Solution) {
     let world = rover();
     let target = Target::new(world.model.measures(), constraints).unwrap();
     let model = world.model.select(target.selection());
     let mut exact = Exact::new(model, discounted(), Planner::PolicyIteration).unwrap();
     let mut player = FullyCorrective::new(Arc::clone(target.set()));
-    let options = Options { tolerance, ..Options::default() };
+    let options = StopRule { tolerance, ..StopRule::default() };
     let solution = appropo(target.set(), &mut player, &mut exact, &options, &mut ()).unwrap();
     exact.check(&solution.certificate, target.set(), &solution.mixture).unwrap();
     (target, exact, solution)
@@ -198,7 +197,7 @@ fn rare_slips_without_discount() {
     let forever = Discounting::new(1.0, None).unwrap();
     let mut exact = Exact::new(model, forever, Planner::PolicyIteration).unwrap();
     let mut player = FullyCorrective::new(Arc::clone(target.set()));
-    let solution = appropo(target.set(), &mut player, &mut exact, &Options::default(), &mut ()).unwrap();
+    let solution = appropo(target.set(), &mut player, &mut exact, &StopRule::default(), &mut ()).unwrap();
     assert_eq!(solution.certificate.verdict, Verdict::Feasible);
     exact.check(&solution.certificate, target.set(), &solution.mixture).unwrap();
 }
@@ -212,7 +211,7 @@ fn the_unrolled_programme_agrees() {
         Target::new(world.model.measures(), vec![Constraint::at_most("failure", 0.3).unwrap()]).unwrap();
     let model = world.model.select(&target.selection_with(1, 1.0));
     let mut exact = Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
-    let options = Options { tolerance: 1e-8, ..Options::default() };
+    let options = StopRule { tolerance: 1e-8, ..StopRule::default() };
     let best = maximize(target.set(), &mut exact, &options, &mut ()).unwrap();
     let programme = maximize_occupancy(target.set(), &model, &discounting, 1e-6).unwrap();
     let by_programme = *programme.certificate.z_bar.last().unwrap();
@@ -229,9 +228,9 @@ fn the_averaging_players_keep_their_bounds_on_the_rover() {
         let model = world.model.select(target.selection());
         let exact = || Exact::new(model.clone(), discounted(), Planner::PolicyIteration).unwrap();
         let radius = exact().measurement_radius().unwrap();
-        let options = Options { rounds: 2000, tolerance: 1e-9, ..Options::default() };
+        let options = StopRule { rounds: 2000, tolerance: 1e-9, ..StopRule::default() };
         // 0 lies in both sets, so no projection is longer than its point.
-        let mut watch = |round: &Round<TabularPolicy>| {
+        let mut watch = |round: &Round| {
             assert!(round.distance <= theory::blackwell_bound(0.0, 2.0 * radius, round.round));
             ControlFlow::Continue(())
         };

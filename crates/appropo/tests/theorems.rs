@@ -11,10 +11,9 @@ use appropo::env::{TabularMdp, bandit, garnet};
 use appropo::measurement::{Discounting, Selection};
 use appropo::oracle::{Exact, Planner, Respond};
 use appropo::player::{Blackwell, FullyCorrective, Ogd, OnlineGradient, Player, Steps};
-use appropo::policy::TabularPolicy;
 use appropo::random::{self, Generator};
 use appropo::set::{Ball, Bounds, ConvexSet, SecondOrderCone, SharedSet, Simplex};
-use appropo::solver::{Goal, Options, Round, appropo, game};
+use appropo::solver::{Goal, Round, StopRule, appropo, game};
 use appropo::theory;
 
 const GAMMA: f64 = 0.9;
@@ -62,8 +61,8 @@ fn run(
     goal: Goal,
     bound: impl Fn(usize, f64),
 ) {
-    let options = Options { rounds, tolerance: 1e-9, goal, epsilon: 1e-7, ..Options::default() };
-    let mut watch = |round: &Round<TabularPolicy>| {
+    let options = StopRule { rounds, tolerance: 1e-9, goal, epsilon: 1e-7, ..StopRule::default() };
+    let mut watch = |round: &Round| {
         bound(round.round, round.distance);
         ControlFlow::Continue(())
     };
@@ -154,8 +153,13 @@ fn theorem_3_4_decides_feasibility() {
         let g = (model.measurement_bound() * discounting().total_weight()).hypot(kappa);
         let mut player =
             Ogd::new(Arc::clone(&set), kappa, Steps::Constant(theory::step_size(g, rounds)), 0.0).unwrap();
-        let options =
-            Options { rounds, tolerance: 1e-7, goal: Goal::Feasibility, epsilon: 1e-7, ..Options::default() };
+        let options = StopRule {
+            rounds,
+            tolerance: 1e-7,
+            goal: Goal::Feasibility,
+            epsilon: 1e-7,
+            ..StopRule::default()
+        };
         let solution = appropo(&set, &mut player, &mut oracle(&model), &options, &mut ()).unwrap();
         let certificate = solution.certificate;
         if certificate.verdict == Verdict::Infeasible {
@@ -206,12 +210,12 @@ fn the_players_agree() {
             Arc::new(Ball::new(random_vector(&mut rng).iter().map(|x| 4.0 * x).collect(), 0.2).unwrap());
         let v = least_distance(&set, &model);
         let solve = |player: &mut dyn Player, rounds| {
-            let options = Options {
+            let options = StopRule {
                 rounds,
                 tolerance: 1e-9,
                 goal: Goal::Distance,
                 epsilon: 1e-7,
-                ..Options::default()
+                ..StopRule::default()
             };
             appropo(&set, player, &mut oracle(&model), &options, &mut ()).unwrap().certificate.distance
         };
@@ -266,7 +270,7 @@ fn the_bandit_has_a_closed_form() {
         Exact::new(model, Discounting::new(0.95, None).unwrap(), Planner::PolicyIteration).unwrap();
     let mut player = FullyCorrective::new(Arc::clone(&set));
     let mut calls = 0;
-    let mut watch = |round: &Round<TabularPolicy>| {
+    let mut watch = |round: &Round| {
         calls = round.round;
         let expected = (1.0 / calls as f64 - 1.0 / n as f64).max(0.0).sqrt();
         assert!(
@@ -276,7 +280,7 @@ fn the_bandit_has_a_closed_form() {
         );
         ControlFlow::Continue(())
     };
-    let options = Options { tolerance: 1e-8, ..Options::default() };
+    let options = StopRule { tolerance: 1e-8, ..StopRule::default() };
     let solution = appropo(&set, &mut player, &mut oracle, &options, &mut watch).unwrap();
     assert_eq!((calls, solution.certificate.verdict), (n, Verdict::Feasible));
 }
@@ -296,7 +300,7 @@ fn planted_answers_are_found() {
             let center = best.iter().zip(&lam).map(|(z, l)| z - (r + delta) * l).collect();
             let set: SharedSet = Arc::new(Ball::new(center, r).unwrap());
             let mut player = FullyCorrective::new(Arc::clone(&set));
-            let options = Options { tolerance: 1e-7, ..Options::default() };
+            let options = StopRule { tolerance: 1e-7, ..StopRule::default() };
             let solution = appropo(&set, &mut player, &mut oracle(&model), &options, &mut ()).unwrap();
             let certificate = solution.certificate;
             assert!(

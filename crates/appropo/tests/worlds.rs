@@ -115,7 +115,7 @@ fn simulators_agree_with_their_models() {
     let world = mars_rover::world("4x4", 0.3).unwrap();
     let discounting = Discounting::new(0.95, Some(60)).unwrap();
     let policies = [TabularPolicy::uniform(16, 4), TabularPolicy::deterministic(16, 4, vec![1; 16]).unwrap()];
-    let mixture = Mixed::new(policies.into_iter().zip([0.75, 0.25]).map(|(p, w)| (w, Arc::new(p))));
+    let mixture = Mixed::new(policies.into_iter().zip([0.75, 0.25]).map(|(p, w)| (w, Arc::new(p.into()))));
     let exact = Occupancy::of_mixture(&world.model, &discounting, &mixture).unwrap().measure(&world.model);
     let simulator = Simulator::new(Arc::clone(&world.model), Some(60));
     let mut episode = Episode::new(Box::new(simulator), 0.95, 1000);
@@ -205,7 +205,7 @@ fn a_mixture_has_a_single_policy_of_equal_measurements() {
         let discounting = Discounting::new(0.9, horizon).unwrap();
         let random_policy = |rng: &mut random::Generator| {
             let table = (0..15).map(|_| random::below(3, rng) as u32).collect();
-            Arc::new(TabularPolicy::deterministic(15, 3, table).unwrap())
+            Arc::new(TabularPolicy::deterministic(15, 3, table).unwrap().into())
         };
         let mixture = Mixed::new([0.5, 0.3, 0.2].map(|w| (w, random_policy(&mut rng))));
         let occupancy = Occupancy::of_mixture(&world.model, &discounting, &mixture).unwrap();

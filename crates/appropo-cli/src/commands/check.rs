@@ -1,17 +1,24 @@
 use std::fmt::Write;
 
-use crate::problem::Problem;
+use appropo::registry::Registry;
+use appropo_file::{ProblemFile, Reader, written, written_solve};
+
+use crate::args::Overrides;
 use crate::{Failure, Output};
 
 /// Reads a problem and says what it states, or writes it out in full.
-pub fn run(problem: &str, explain: bool) -> Result<Output, Failure> {
-    let problem = Problem::load(problem)?;
+pub fn run(problem: &str, explain: bool, overrides: &Overrides) -> Result<Output, Failure> {
+    let reader = Reader { settings: overrides.table(), ..Reader::default() };
+    let ProblemFile { problem, method, budget, seed, .. } = reader.load(problem)?;
     if explain {
-        return Ok(Output { text: problem.resolved(&problem.settings)?, status: 0 });
+        let registry = Registry::standard();
+        let solve = written_solve(&problem, method.as_ref(), &budget, seed, &registry)?;
+        return Ok(Output::of(written(&problem, &registry) + &solve));
     }
-    let mut text = format!("{}: the problem is well stated\n\n", problem.name);
-    let horizon = problem.discounting.horizon().map_or("no horizon".into(), |h| format!("horizon {h}"));
-    let size = match problem.world.model() {
+    let mut text = format!("{}: the problem is well stated\n\n", problem.name());
+    let discounting = problem.discounting();
+    let horizon = discounting.horizon().map_or("no horizon".into(), |h| format!("horizon {h}"));
+    let size = match problem.env().model() {
         Some(model) => format!(
             "{} states, {} actions, {} transitions",
             model.states(),
@@ -20,15 +27,17 @@ pub fn run(problem: &str, explain: bool) -> Result<Output, Failure> {
         ),
         None => "no model: to be learnt by playing".into(),
     };
-    let _ = writeln!(text, "world       {size}; discount {}, {horizon}", problem.discounting.gamma());
-    let all = problem.world.measures();
-    let measures: Vec<String> = all
-        .iter()
-        .map(|(name, range)| if range.len() == 1 { name.into() } else { format!("{name}[{}]", range.len()) })
-        .collect();
-    let _ = writeln!(text, "measures    {}", measures.join(", "));
-    for constraint in problem.constraints() {
-        let _ = writeln!(text, "constraint  {constraint}");
+    let _ = writeln!(text, "world       {size}; discount {}, {horizon}", discounting.gamma());
+    let measures = problem.measures().iter().map(|(name, range)| match range.len() {
+        1 => name.into(),
+        entries => format!("{name}[{entries}]"),
+    });
+    let _ = writeln!(text, "measures    {}", measures.collect::<Vec<_>>().join(", "));
+    for statement in problem.statements() {
+        let _ = writeln!(text, "constraint  {statement}");
     }
-    Ok(Output { text, status: 0 })
+    if let Some(objective) = problem.objective() {
+        let _ = writeln!(text, "objective   {} {}", objective.direction.word(), objective.measure);
+    }
+    Ok(Output::of(text))
 }

@@ -1,33 +1,28 @@
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use appropo::env::{Grid, Status};
+use appropo::outcome::number;
 use appropo::policy::{Memory, Policy};
 use appropo::random;
 use appropo::rl::Episode;
-use appropo_run::Directory;
 
-use super::verify::load_alive;
-use crate::problem::{Problem, Surroundings, limit};
-use crate::report::number;
-use crate::world::whole_world;
+use super::playable;
 use crate::{Failure, Output};
 
 /// Shows an episode of the mixture of a run: a map that moves on a terminal, lines where there is none.
 pub fn run(folder: &str, seed: u64, delay: u64) -> Result<Output, Failure> {
-    let directory = Directory::read(Path::new(folder))?;
-    let problem = Problem::load_run(&directory, &Surroundings::default())?;
-    let mixture = load_alive(&directory, &problem)?;
-    let (horizon, gamma) = (problem.discounting.horizon(), problem.discounting.gamma());
+    let (file, outcome) = playable(folder)?;
+    let (problem, mixture) = (&file.problem, &outcome.mixture);
     let mut rng = random::generator(seed);
-    let mut episode = Episode::new(whole_world(&problem), gamma, limit(horizon));
+    let mut episode =
+        Episode::new(problem.environment(None)?, problem.discounting().gamma(), problem.limit());
     let (mut memory, mut action) = (Memory::default(), vec![0.0; episode.world().actions().entries()]);
     let parts = mixture.parts();
     let chosen = random::choose(parts.iter().map(|(weight, _)| *weight), 1.0, &mut rng);
     let policy = &parts[chosen].1;
-    let mut screen = Screen::new(problem.world.grid(), delay);
+    let mut screen = Screen::new(problem.env().grid(), delay);
     episode.start(&mut rng)?;
     screen.show(episode.observation(), &format!("policy {} of {}, start", chosen + 1, parts.len()));
     while episode.status() == Status::Running {
@@ -41,10 +36,10 @@ pub fn run(folder: &str, seed: u64, delay: u64) -> Result<Output, Failure> {
     let mut text = screen.finish();
     let end = if episode.status() == Status::Ended { "ended" } else { "cut off" };
     let _ = writeln!(text, "{end} after {} steps", episode.steps());
-    for (name, range) in problem.world.measures().iter().filter(|(_, range)| range.len() == 1) {
+    for (name, range) in problem.measures().iter().filter(|(_, range)| range.len() == 1) {
         let _ = writeln!(text, "  {name} {}", number(episode.sum()[range.start]));
     }
-    Ok(Output { text, status: 0 })
+    Ok(Output::of(text))
 }
 
 struct Screen<'a> {

@@ -1,114 +1,202 @@
-use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use appropo::policy::Policy;
-use appropo::random;
-use appropo::solver::Round;
-use appropo_run::Directory;
+use appropo::error::Error;
+use appropo::method::{Budget, Resume};
+use appropo::outcome::Outcome;
+use appropo::problem::Direction;
+use appropo::registry::Registry;
+use appropo::solver::Observers;
+use appropo_file::{ProblemFile, Reader, written, written_solve};
+use appropo_run::about::{About, times};
+use appropo_run::record::{Recorder, complete};
+use appropo_run::{Directory, files, result};
 
-use crate::args::Solve;
-use crate::ended;
-use crate::judge::judge;
-use crate::problem::{Problem, Settings, Surroundings};
+use super::problem_of;
+use crate::args::{Optimize, Overrides, Solve};
 use crate::progress::Progress;
-use crate::record::{self, About, Recorder};
-use crate::report::Report;
-use crate::run::{self, End};
-use crate::search::{Watch, search};
-use crate::{Failure, Output};
+use crate::shown::output;
+use crate::{Failure, Output, interrupts};
+
+/// A problem with the settings in force.
+fn load(problem: &str, overrides: &Overrides) -> Result<ProblemFile, Failure> {
+    Ok(Reader { settings: overrides.table(), ..Reader::default() }.load(problem)?)
+}
+
+/// The budget of a solve that Ctrl-C ends.
+fn interruptible(budget: &Budget) -> Budget {
+    budget.clone().until(Arc::new(interrupts::is_out_of_patience))
+}
 
 /// Finds a mixed policy for a problem and shows the evidence.
 pub fn run(arguments: &Solve) -> Result<Output, Failure> {
     if arguments.run.is_some() {
-        record::catch_interrupts();
+        interrupts::catch();
     }
-    let problem = Problem::load(&arguments.problem)?;
-    let settings = arguments.settings.apply(&problem.settings);
-    arguments.settings.check(&settings)?;
-    if problem.target.constraints().is_empty() {
+    let file = load(&arguments.problem, &arguments.settings)?;
+    if file.problem.target().constraints().is_empty() && file.problem.objective().is_none() {
         let text = format!("{}: no [[constraint]]; add one, or use \"appropo maximize\"", arguments.problem);
         return Err(Failure::Input(text));
     }
-    let progress = Progress::new(&problem, settings.samples, arguments.quiet || arguments.settings.json);
-    if let Some(folder) = &arguments.run {
-        let about = About {
-            version: env!("CARGO_PKG_VERSION").into(),
-            problem: problem.name.clone(),
-            seed: settings.seed,
-            // All that was asked for stands in that file.
-            command: format!("appropo solve {}", record::PROBLEM),
-        };
-        let every = Duration::from_secs_f64(arguments.checkpoint_every);
-        let folder = Path::new(folder);
-        let recorder = Recorder::begin(folder, &problem, &settings, &about, every, progress)?;
-        let end = run::to_its_end(&problem, &settings, recorder, None)?;
-        return ended(end, folder, &problem, &settings, arguments.settings.json);
+    let json = arguments.json;
+    let progress = Progress::new(&file.problem, file.budget.samples, arguments.quiet || json);
+    match &arguments.run {
+        Some(folder) => {
+            let every = Duration::from_secs_f64(arguments.checkpoint_every);
+            recorded(&file, Path::new(folder), every, progress, json)
+        }
+        None => unrecorded(&file, progress, json),
     }
+}
+
+/// Optimises a measure subject to the constraints.
+pub fn optimize(arguments: &Optimize, direction: Direction) -> Result<Output, Failure> {
+    let mut overrides = arguments.settings.table();
+    arguments.search.iter().for_each(|search| overrides.set("search", search.as_str()));
+    let mut file = Reader { settings: overrides, ..Reader::default() }.load(&arguments.problem)?;
+    file.problem = match (&arguments.measure, file.problem.objective()) {
+        (Some(measure), _) => file.problem.with_objective(measure, direction)?,
+        (None, Some(objective)) if objective.direction == direction => file.problem,
+        (None, _) => {
+            let word = direction.word();
+            return Err(Failure::Input(format!("the problem has nothing to {word}; name it with --measure")));
+        }
+    };
+    let progress = Progress::new(&file.problem, file.budget.samples, arguments.json);
+    unrecorded(&file, progress, arguments.json)
+}
+
+fn unrecorded(file: &ProblemFile, mut progress: Progress, json: bool) -> Result<Output, Failure> {
     let start = Instant::now();
-    let mut rng = random::generator(settings.seed);
-    let solved = search(&problem, &settings, &mut rng, None, &mut Shown(progress))?;
-    let found = judge(&problem, &settings, &solved, &mut rng)?;
-    let report = Report::new(&problem, &settings, found, Some(start.elapsed()));
-    let mut output = report.output(&problem, arguments.settings.json)?;
-    if let Some(error) = solved.failure {
-        eprintln!("error: {error}; the result is what had been found by then");
-        output.status = 1;
-    }
-    Ok(output)
+    let ProblemFile { problem, method, budget, seed, .. } = file;
+    let outcome = problem.solve(method.as_ref(), budget, *seed, &mut progress)?;
+    drop(progress);
+    Ok(output(problem, &outcome, Some(start.elapsed().as_secs_f64()), json))
 }
 
-/// Shows progress and does nothing else.
-struct Shown<'a>(Progress<'a>);
-
-impl Watch for Shown<'_> {
-    fn round<P: Policy>(&mut self, round: &Round<P>) -> ControlFlow<()> {
-        self.0.show(round);
-        ControlFlow::Continue(())
+fn recorded(
+    file: &ProblemFile,
+    folder: &Path,
+    every: Duration,
+    mut progress: Progress,
+    json: bool,
+) -> Result<Output, Failure> {
+    let ProblemFile { problem, method, budget, seed, .. } = file;
+    if problem.objective().is_some() {
+        return Err(Failure::Input("the run of an objective can't be kept; leave --run out".into()));
     }
-}
-
-/// There is no result to print: what programs read stays empty.
-fn stopped(path: &str, json: bool) -> Output {
-    let text = format!("stopped; go on with \"appropo resume {path}\"\n");
-    if json {
-        eprint!("{text}");
-    }
-    Output { text: if json { String::new() } else { text }, status: 130 }
+    let registry = Registry::standard();
+    let text =
+        written(problem, &registry) + &written_solve(problem, method.as_ref(), budget, *seed, &registry)?;
+    let about = About {
+        version: env!("CARGO_PKG_VERSION").into(),
+        problem: problem.name().into(),
+        seed: *seed,
+        // All that was asked for stands in that file.
+        command: format!("appropo solve {}", files::PROBLEM),
+    };
+    let recorder = Recorder::begin(folder, &about, problem, &text, every)?;
+    let mut recorder = recorder.interrupted_by(interrupts::was_interrupted);
+    let mut observers = Observers(vec![&mut progress, &mut recorder]);
+    let outcome = problem.solve(method.as_ref(), &interruptible(budget), *seed, &mut observers);
+    drop(progress);
+    ended(recorder, outcome, file, folder, json)
 }
 
 /// Goes on with a run from its last checkpoint.
 pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Output, Failure> {
-    record::catch_interrupts();
+    interrupts::catch();
     let path = Path::new(folder);
     let directory = Directory::open(path)?;
-    let problem = Problem::load_run(&directory, &Surroundings::default())?;
+    let file = problem_of(&directory)?;
+    let ProblemFile { problem, method, budget, seed, .. } = &file;
+    if directory.has(files::RESULT) {
+        result::mixture(&directory, problem.env(), None)?;
+        complete(&directory, problem)?;
+        drop(directory);
+        return shown(path, &file, json);
+    }
     let every = Duration::from_secs_f64(every);
-    let end = run::resume(directory, &problem, every, record::unobserved(), quiet || json)?;
-    ended(end, path, &problem, &problem.settings, json)
+    let (recorder, from) = Recorder::resume(directory, problem, every)?;
+    if let (Some(from), false) = (&from, quiet || json) {
+        eprintln!("going on after round {}", from.history.lines.last().map_or(0, |line| line.round));
+    }
+    let mut recorder = recorder.interrupted_by(interrupts::was_interrupted);
+    let mut progress = Progress::new(problem, budget.samples, quiet || json);
+    let mut observers = Observers(vec![&mut progress, &mut recorder]);
+    let budget = interruptible(budget);
+    let outcome = go_on(&file, &budget, *seed, from, &mut observers);
+    drop(progress);
+    let outcome = outcome.map_err(|error| match error {
+        Error::State { .. } => {
+            let path = recorder.directory().file(files::CHECKPOINT);
+            appropo_run::Error::Damaged { path, problem: error.to_string() }.into()
+        }
+        error => Failure::Library(error),
+    });
+    let _ = method;
+    match outcome {
+        Ok(outcome) => ended(recorder, Ok(outcome), &file, path, json),
+        Err(failure) if !interrupts::was_interrupted() => Err(failure),
+        Err(_) => Ok(stopped(path, json)),
+    }
 }
 
-/// Shows how a run on disk ended.
+fn go_on(
+    file: &ProblemFile,
+    budget: &Budget,
+    seed: u64,
+    from: Option<Resume>,
+    observers: &mut Observers,
+) -> Result<Outcome, Error> {
+    let (problem, method) = (&file.problem, file.method.as_ref());
+    match from {
+        Some(from) => problem.resume(method, budget, seed, from, observers),
+        None => problem.solve(method, budget, seed, observers),
+    }
+}
+
+/// Writes the end of a run and shows it.
 fn ended(
-    end: End,
+    mut recorder: Recorder,
+    outcome: Result<Outcome, Error>,
+    file: &ProblemFile,
     folder: &Path,
-    problem: &Problem,
-    settings: &Settings,
     json: bool,
 ) -> Result<Output, Failure> {
-    let shown = folder.display().to_string();
-    let failure = match end {
-        End::Stopped => return Ok(stopped(&shown, json)),
-        End::Done { failure } => failure,
+    recorder.take_failure()?;
+    let outcome = match outcome {
+        Err(_) if interrupts::was_interrupted() => return Ok(stopped(folder, json)),
+        Ok(outcome) if interrupts::was_interrupted() && outcome.failure().is_some() => {
+            return Ok(stopped(folder, json));
+        }
+        outcome => outcome?,
     };
-    let report = ended::report(&Directory::read(folder)?, problem, settings)?;
-    let mut output = report.output(problem, json)?;
-    if let Some(error) = failure {
-        eprintln!("error: {error}; the result is what had been found by then");
+    let failure = outcome.failure().is_some();
+    recorder.finish(&outcome)?;
+    let mut output = shown(folder, file, json)?;
+    if failure {
         output.status = 1;
     }
     if !json {
-        output.text += &format!("run: {shown}, with {}\n", record::REPORT);
+        output.text += &format!("run: {}, with {}\n", folder.display(), files::REPORT);
     }
     Ok(output)
+}
+
+/// The outcome of a run that has ended, as it was printed then.
+fn shown(folder: &Path, file: &ProblemFile, json: bool) -> Result<Output, Failure> {
+    let directory = Directory::read(folder)?;
+    let outcome = result::read(&directory, &file.problem, None)?;
+    Ok(output(&file.problem, &outcome, Some(times(&directory).total()), json))
+}
+
+/// There is no result to print: what programs read stays empty.
+fn stopped(folder: &Path, json: bool) -> Output {
+    let text = format!("stopped; go on with \"appropo resume {}\"\n", folder.display());
+    if json {
+        eprint!("{text}");
+    }
+    Output { text: if json { String::new() } else { text }, status: 130 }
 }

@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ._appropo import AppropoError, ProblemError, RunError, SetError, WorldError, __version__
+from .choices import A2C, OGD, PPO, Blackwell, Exact, FullyCorrective, Model, Momentum, QLearning
 from .constraints import Constraint
 from .environments import BuiltIn, Transition, info
 from .measures import Measure, measure, norm
@@ -64,11 +65,13 @@ else:
 
 
 __all__ = [
+    "A2C",
     "Affine",
     "AppropoError",
     "AtLeast",
     "AtMost",
     "Ball",
+    "Blackwell",
     "Box",
     "BuiltIn",
     "Constraint",
@@ -76,6 +79,8 @@ __all__ = [
     "Custom",
     "Ellipsoid",
     "Entropy",
+    "Exact",
+    "FullyCorrective",
     "HalfSpace",
     "Intersection",
     "KLBall",
@@ -83,11 +88,16 @@ __all__ = [
     "LinfBall",
     "Measure",
     "MixedPolicy",
+    "Model",
+    "Momentum",
+    "OGD",
     "Optimum",
+    "PPO",
     "Polytope",
     "Problem",
     "ProblemError",
     "Product",
+    "QLearning",
     "Result",
     "ReverseKLBall",
     "RunError",

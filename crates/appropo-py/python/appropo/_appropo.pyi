@@ -1,16 +1,32 @@
 from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
+from pathlib import Path
 from typing import Any, SupportsFloat, SupportsIndex, final
 from typing_extensions import disjoint_base
+
+@final
+class Constraint:
+    """
+    What the long-term value of some measures must satisfy.
+    """
+    def __new__(cls, /, name: str, measures: SupportsGetItem[int, str], set: ConvexSet, share: bool, scale: SupportsFloat | SupportsIndex) -> Constraint:
+        """
+        These measures, or their shares a step, must lie in a set; distances are divided by the scale.
+        """
+    @property
+    def stated(self, /) -> str | None:
+        """
+        What states its set in a problem file, such as `at_most = 2`; None where no file can.
+        """
 
 @disjoint_base
 class ConvexSet:
     """
     A closed convex set, known by its projection.
     """
-    def __new__(cls, /, line: str, dim: SupportsIndex) -> ConvexSet:
+    def __new__(cls, /, name: str, given: Any, dim: SupportsIndex) -> ConvexSet:
         """
-        The set that a line of a problem file states, such as `at_most = 0.2`.
+        The set of a registered name with these options, for vectors of `dim` entries.
         """
     def contains(self, /, x: Incomplete, tolerance: SupportsFloat | SupportsIndex = 1e-9) -> Any:
         """
@@ -34,11 +50,6 @@ class ConvexSet:
     def intersection(parts: SupportsGetItem[int, ConvexSet]) -> ConvexSet:
         """
         What lies in all of the sets.
-        """
-    @property
-    def line(self, /) -> str | None:
-        """
-        As a line of a problem file, where a file can hold it.
         """
     @staticmethod
     def product(blocks: SupportsGetItem[int, ConvexSet]) -> ConvexSet:
@@ -65,6 +76,27 @@ class ConvexSet:
     def shifted(self, /, by: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> ConvexSet:
         """
         The set moved by a vector.
+        """
+
+@final
+class Env:
+    """
+    An environment as a problem has it.
+    """
+    @staticmethod
+    def built_in(name: str, settings: Any, discount: SupportsFloat | SupportsIndex, horizon: SupportsIndex | None) -> Env:
+        """
+        A built-in environment with these options.
+        """
+    @staticmethod
+    def external(make: Any, observations: SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], actions: SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], measures: SupportsGetItem[int, tuple[str, SupportsIndex]], num_envs: SupportsIndex, about: str) -> Env:
+        """
+        Environments that `make(copy)` makes, `num_envs` of which are played in at once.
+        """
+    @staticmethod
+    def model(model: Model, about: str) -> Env:
+        """
+        A known model.
         """
 
 @final
@@ -100,6 +132,120 @@ class Network:
         """
 
 @final
+class Outcome:
+    """
+    What came out of a solve.
+    """
+    @property
+    def certificate(self, /) -> dict[str, Any]:
+        """
+        The claim with all that is needed to check it again.
+        """
+    @property
+    def confidence(self, /) -> float | None:
+        """
+        The level of the verdict where it rests on fresh episodes.
+        """
+    @property
+    def distance(self, /) -> float:
+        """
+        The distance of the measurements from the target set.
+        """
+    def evaluate(self, /, problem: Problem, episodes: SupportsIndex, seed: SupportsIndex) -> list[tuple[str, float, float, float, float]]:
+        """
+        What fresh episodes measure: name, mean, standard error and the ends of a confidence interval, entry by entry.
+        """
+    @property
+    def evaluation(self, /) -> dict[str, Any] | None:
+        """
+        What fresh episodes said, where the policy was learnt.
+        """
+    @property
+    def evidence(self, /) -> str:
+        """
+        What fresh episodes say, in a sentence.
+        """
+    def export(self, /, problem: Problem, file: str | PathLike[str]) -> Path:
+        """
+        Writes the networks as ONNX files; returns the path of the file with their weights.
+        """
+    @property
+    def failure(self, /) -> str | None:
+        """
+        What went wrong on the way, if anything did.
+        """
+    @property
+    def history(self, /) -> dict[str, Any]:
+        """
+        The rounds, one array a column.
+        """
+    @property
+    def lower_bound(self, /) -> float:
+        """
+        No policy comes closer to the target set than this.
+        """
+    def measurements(self, /, problem: Problem) -> dict[str, Any]:
+        """
+        The long-term value of every measure.
+        """
+    def must_act(self, /) -> None:
+        """
+        Refuses policies of Python's that can't act.
+        """
+    @property
+    def objective(self, /) -> tuple[float | None, float | None] | None:
+        """
+        The best value of the objective and a bound that no feasible policy passes, where there was one.
+        """
+    def policy(self, /, problem: Problem) -> Policy:
+        """
+        The mixed policy.
+        """
+    @property
+    def reason(self, /) -> str:
+        """
+        Why the search ended.
+        """
+    @property
+    def rounds(self, /) -> int:
+        """
+        Rounds played.
+        """
+    def rows(self, /, problem: Problem) -> list[tuple[str, str, str, str, str, bool, float]]:
+        """
+        Each constraint's name, measure, value, requirement, slack, whether it holds, and its distance.
+        """
+    @property
+    def samples(self, /) -> int:
+        """
+        Steps taken in the environment to learn.
+        """
+    def save(self, /, problem: Problem, plan: Plan, folder: str | PathLike[str]) -> None:
+        """
+        Writes the run into a new folder.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        The verdict in a sentence.
+        """
+    @property
+    def verdict(self, /) -> str:
+        """
+        "feasible", "infeasible" or "undecided".
+        """
+    def verify(self, /, problem: Problem, seed: SupportsIndex) -> tuple[str, bool]:
+        """
+        Computes the claim again: what was checked of it, and whether it holds.
+        """
+
+@final
+class Plan:
+    """
+    A method with its options, what it may take, and the seed.
+    """
+
+@final
 class Policy:
     """
     The policies of a mixture.
@@ -133,21 +279,23 @@ class Policy:
         """
 
 @final
-class Session:
+class Problem:
     """
-    A problem with the world and the sets that Python gives it.
+    A problem: an environment, how its measurements add up, and the constraints.
     """
-    def __new__(cls, /, name: str, text: str, world: Model | Incomplete | None = None, sets: dict[str, ConvexSet] = ..., oracle: Any | None = None) -> Session:
+    def __new__(cls, /, name: str, env: Env, constraints: SupportsGetItem[int, Constraint], discount: SupportsFloat | SupportsIndex, horizon: SupportsIndex | None) -> Problem:
         """
-        Reads a problem. `world` is a model, or says how to make a world; `sets` are those that the text names.
+        A problem in an environment.
         """
-    def evaluate(self, /, folder: str, episodes: SupportsIndex, seed: SupportsIndex) -> str:
+    @property
+    def constraints(self, /) -> int:
         """
-        What fresh episodes of a run's policy measure, as JSON.
+        How many constraints there are.
         """
-    def export(self, /, folder: str, file: str) -> str:
+    @property
+    def discount(self, /) -> float:
         """
-        Writes a run's networks as ONNX files.
+        γ.
         """
     @property
     def grid(self, /) -> list[str] | None:
@@ -155,43 +303,51 @@ class Session:
         The map, where the states are cells of one.
         """
     @property
+    def horizon(self, /) -> int | None:
+        """
+        Steps after which an episode is cut off.
+        """
+    @staticmethod
+    def load(name_or_path: str) -> Problem:
+        """
+        A problem file, or the built-in problem of this name.
+        """
+    @property
     def measures(self, /) -> list[tuple[str, int]]:
         """
         Names and numbers of entries of the measures.
         """
-    def optimize(self, /, measure: str, sign: SupportsFloat | SupportsIndex) -> tuple[str, Policy]:
+    @property
+    def missing(self, /) -> str | None:
         """
-        The optimum of a measure subject to the constraints, as JSON, with the policy.
+        What is Python's and was not given, if anything is.
         """
-    def policy(self, /, folder: str | PathLike[str]) -> Policy:
+    @property
+    def name(self, /) -> str:
         """
-        The mixed policy of a run.
+        What it is called.
         """
-    def report(self, /, folders: SupportsGetItem[int, str]) -> str:
+    @staticmethod
+    def of_run(folder: str | PathLike[str], given: Problem | None, oracle: Any | None) -> Problem:
         """
-        The page of a run, or the comparison of several.
+        The problem of a run. Where its environment, its sets or its oracle are Python's, those of `given` are; where
+        nothing is given, what came out can be read, and nothing judged again.
         """
-    def resolved(self, /) -> str:
+    def plan(self, /, settings: Any, oracle: Any | None = None) -> Plan:
+        """
+        How to solve it: options as the table [solve] of a problem file has them.
+        """
+    def resolved(self, /, plan: Plan) -> str:
         """
         The problem as a file with every default written out.
         """
-    def solve(self, /, folder: str | PathLike[str], resume: bool, every: SupportsFloat | SupportsIndex, observe: Any | None) -> bool:
+    def with_objective(self, /, measure: str, is_maximum: bool) -> Problem:
         """
-        Solves the problem and writes the run into a folder, or goes on with the run that is there. After every round
-        `observe(line)` is called, unless it is None; it stops the run by returning False. Returns whether Ctrl-C ended
-        it.
-        """
-    def table(self, /, folder: str | PathLike[str]) -> tuple[list[list[str]], list[str]]:
-        """
-        The constraints of a run (name, measure, value, requirement, slack, whether it holds), and remarks on its end.
-        """
-    def verify(self, /, folder: str, seed: SupportsIndex | None) -> tuple[str, bool]:
-        """
-        What was checked of a run's claim, and whether it holds.
+        The same problem with an objective, which is to be as large as the constraints allow, or as small.
         """
     def world(self, /) -> World:
         """
-        A copy of the world, to act in.
+        The environment, to act in.
         """
 
 @final
@@ -222,19 +378,40 @@ class World:
         Acts. Returns the observation, the measurement, whether the episode ended, and whether it was cut off.
         """
 
-def built_in(name: str) -> str | None:
-    """
-    The text of a built-in problem.
-    """
-
 def main(arguments: SupportsGetItem[int, str]) -> int:
     """
     Runs the command line with these arguments, and returns its exit status.
     """
 
-def worlds() -> list[str]:
+def outcome(problem: Problem, folder: str | PathLike[str], oracle: Any | None = None) -> Outcome:
     """
-    The names of the built-in worlds.
+    The outcome of the run in a folder.
+    """
+
+def registered() -> list[tuple[str, tuple[str, str, list[tuple[str, str | None, str]]]]]:
+    """
+    What problems can name, by kind: "environment", "player", "oracle", "learned" and "method".
+    """
+
+def report(runs: SupportsGetItem[int, tuple[Outcome, Problem, Plan, str | None]]) -> str:
+    """
+    The page of an outcome, or the comparison of several.
+    """
+
+def resume(problem: Problem, plan: Plan, folder: str | PathLike[str], every: SupportsFloat | SupportsIndex = 60.0, observe: Any | None = None, oracle: Any | None = None) -> tuple[Outcome, bool]:
+    """
+    Goes on with the run in a folder, as `solve` does from the start.
+    """
+
+def solve(problem: Problem, plan: Plan, folder: str | PathLike[str] | None = None, every: SupportsFloat | SupportsIndex = 60.0, observe: Any | None = None) -> tuple[Outcome, bool]:
+    """
+    Solves the problem; where a folder is given, the run is recorded there. After every round `observe(line)` is
+    called, unless it is None; it ends the search by returning False. Returns the outcome and whether Ctrl-C ended it.
+    """
+
+def verify(problem: Problem, plan: Plan, folder: str | PathLike[str], seed: SupportsIndex | None = None, oracle: Any | None = None) -> tuple[str, bool]:
+    """
+    What was checked of the claim of the run in a folder, and whether it holds.
     """
 
 def __getattr__(name: str) -> Incomplete: ...

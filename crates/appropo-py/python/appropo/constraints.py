@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from ._appropo import ProblemError
+from ._appropo import Constraint as _Constraint
+from ._appropo import ConvexSet as _ConvexSet
+from ._appropo import ProblemError, SetError
 from .arguments import number, shown, text
 from .sets import ConvexSet
-from .toml import write
 
-#: A line of a problem file, a set, or the set for measures of these numbers of entries.
-Stated = str | ConvexSet | Callable[[Mapping[str, int]], ConvexSet]
+#: A registered set and its options, a set, or the set for measures of these numbers of entries.
+Stated = tuple[str, Any] | ConvexSet | Callable[[Mapping[str, int]], ConvexSet]
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,34 +40,21 @@ class Constraint:
             raise ProblemError(f"unit is {shown(unit)}; expected a number above 0")
         return replace(self, unit=float(unit))
 
-    def text(self, measures: Mapping[str, int], names: dict[str, ConvexSet]) -> str:
-        """As it stands in a problem file, where there are these measures with their numbers of entries.
-
-        Sets that no file can hold get a name there, which is added to ``names``.
-        """
-        lines = ["[[constraint]]"]
-        name = self.name or self.expression
-        if name is not None:
-            lines.append(f"name = {write(name)}")
-        lines.append(f"measure = {write(self.measures[0] if len(self.measures) == 1 else list(self.measures))}")
-        if self.is_share:
-            lines.append("share = true")
-        if self.unit is not None:
-            lines.append(f"scale = {write(self.unit)}")
+    def built(self, measures: Mapping[str, int]) -> tuple[_Constraint, ConvexSet]:
+        """What the solver sees, where there are these measures with their numbers of entries, and its set."""
         stated = self.stated(measures) if callable(self.stated) else self.stated
-        if isinstance(stated, ConvexSet):
-            stated = self._line(stated, measures, names)
-        return "\n".join([*lines, stated]) + "\n"
-
-    def _line(self, target: ConvexSet, measures: Mapping[str, int], names: dict[str, ConvexSet]) -> str:
-        found = sum(measures[name] for name in self.measures)
-        if target.dim != found:
-            raise ProblemError(f"{self!r}: the set has {target.dim} dimensions, but its measures {found} entries")
-        if target._core.line is not None:
-            return target._core.line
-        name = f"set {len(names) + 1}: {target._core.requirement}"
-        names[name] = target
-        return f"custom = {write(name)}"
+        entries = sum(measures[name] for name in self.measures)
+        if isinstance(stated, tuple):
+            key, value = stated
+            try:
+                stated = ConvexSet(_ConvexSet(key, value, entries))
+            except SetError as error:
+                raise ProblemError(f"{self!r}: {error}") from None
+        if stated.dim != entries:
+            raise ProblemError(f"{self!r}: the set has {stated.dim} dimensions, but its measures {entries} entries")
+        name = self.name or self.expression or ", ".join(self.measures)
+        scale = 1.0 if self.unit is None else self.unit
+        return _Constraint(name, list(self.measures), stated._core, self.is_share, scale), stated
 
     def __repr__(self) -> str:
         named = f" {self.name!r}" if self.name is not None else ""

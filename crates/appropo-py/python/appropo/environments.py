@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._appropo import ProblemError, WorldError, worlds
+from ._appropo import ProblemError, WorldError, registered
 from .arguments import meant, number, numbers, shown, text
 from .vector import OneOf, Together, single
 
@@ -76,16 +76,9 @@ class BuiltIn:
             raise ProblemError(f"settings is {shown(self.settings)}; expected a dictionary")
 
 
-@dataclass(frozen=True)
-class Outside:
-    """How worlds of Python are made, and of what kind they are."""
-
-    make: Callable[[int | None], Any]
-    observations: Size
-    actions: Size
-    measures: list[tuple[str, int]]
-    #: How many are played in at once.
-    lanes: int = 1
+def worlds() -> list[str]:
+    """The names of the built-in worlds."""
+    return [name for kind, (name, _, _) in registered() if kind == "environment" and name != "external"]
 
 
 class Played:
@@ -102,8 +95,8 @@ class Played:
         self._act = acted(env.action_space)
         self._parts = [_part(name, how) for name, how in measure.items()]
         self._previous: Any = None
-        if hasattr(env, "announce"):
-            self.announce = lambda action: env.announce(self._act(action))
+        if hasattr(env, "submit_action"):
+            self.submit_action = lambda action: env.submit_action(self._act(action))
 
     def reset(self, seed: int | None) -> Any:
         """Starts an episode."""

@@ -42,11 +42,11 @@ class World(gymnasium.Env[Any, Any]):
         if render_mode not in (None, "ansi"):
             raise ProblemError(f'render_mode is "{render_mode}"; expected None or "ansi"')
         self._made = {"name": name, "discount": discount, "horizon": horizon, "render_mode": render_mode, **settings}
-        session = Problem(BuiltIn(name, settings), discount=discount, horizon=horizon)._session({})
+        core = Problem(BuiltIn(name, settings), discount=discount, horizon=horizon)._core
         self.render_mode = render_mode
-        self._measures = session.measures
-        self._world = session.world()
-        self._grid = session.grid
+        self._measures = core.measures
+        self._world = core.world()
+        self._grid = core.grid
         self._observation: Any = None
         seen, done = self._world.observations, self._world.actions
         self.observation_space = _space(seen)

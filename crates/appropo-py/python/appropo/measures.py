@@ -22,7 +22,6 @@ from ._appropo import ProblemError
 from .arguments import numbers, shown, text, whole
 from .constraints import Constraint
 from .linear import Compared, Length, Linear, Summand, Term
-from .toml import write
 
 #: The keys of bounds in problem files, in words.
 WORDS = {"at_most": "at most", "at_least": "at least", "equals": "equal to"}
@@ -68,14 +67,14 @@ class Measure(Summand):
         if np.any(low.ravel() > high.ravel()):
             raise ProblemError(f"lower is {shown(lower)}, above upper, which is {shown(upper)}; swap them")
         if low.ndim == high.ndim == 0:
-            stated = f"between = {write([float(low), float(high)])}"
+            stated = ("between", [float(low), float(high)])
             return Constraint(self._names, stated, f"between {low:g} and {high:g}", self._is_share)
         low, high = np.broadcast_arrays(low.ravel(), high.ravel())
         return self.within(sets.Box(low, high))
 
     def _bound(self, key: str, bound: Any) -> Constraint:
-        value = write(_plain(numbers("the bound", bound)))
-        return Constraint(self._names, f"{key} = {value}", f"{WORDS[key]} {value}", self._is_share)
+        value = _plain(numbers("the bound", bound))
+        return Constraint(self._names, (key, value), f"{WORDS[key]} {value}", self._is_share)
 
     def __le__(self, bound: Any) -> Constraint:
         return self._linear() <= bound if isinstance(bound, Summand) else self._bound("at_most", bound)

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ._appropo import Model, ProblemError, Session, built_in, worlds
+from ._appropo import Env, Plan, ProblemError, WorldError
+from ._appropo import Problem as _Problem
 from .arguments import counted, meant, number, place, shown, text, whole
+from .choice import Choice
 from .constraints import Constraint
 from .environments import (
     BuiltIn,
     Measured,
-    Outside,
     Played,
     Transition,
     acted,
     action_size,
     maker,
     with_reward_and_steps,
+    worlds,
 )
 from .oracles import Asked
 from .policy import Shape
 from .sets import ConvexSet
 from .shared import Shared
 from .tabular import model_of
-from .toml import write
 
 
 class Problem(Shared):
@@ -53,37 +55,32 @@ class Problem(Shared):
         discount = number("discount", discount)
         horizon = None if horizon is None else whole("horizon", horizon)
         name = None if name is None else text("name", name)
-        self._sets: dict[str, ConvexSet] = {}
         self.constraints = _listed(constraints)
+        self._shape = Shape()
         if isinstance(env, str) and env in worlds():
             env = BuiltIn(env)
-        self._world: Outside | Model | None = None
-        self._shape = Shape()
+        is_built_in = isinstance(env, BuiltIn)
         if isinstance(env, BuiltIn):
             if measure:
                 raise ProblemError(f"{env.name} has measures of its own; leave measure out")
-            self.name = name or env.name
-            self._played = lambda _=None: _played(env, discount, horizon)
-            table = {"name": env.name, **env.settings}
-            if horizon is not None:
-                table["horizon"] = horizon
+            core, by_default = Env.built_in(env.name, dict(env.settings), discount, horizon), env.name
+            self._played = _played_in(env, discount, horizon)
         else:
-            table = self._outside(env, with_reward_and_steps({} if measure is None else measure), horizon)
-            self.name = name or str(table["about"])
-        lines = [f"{key} = {write(value)}" for key, value in table.items()]
-        environment = "[environment]\n" + "\n".join(lines)
-        self._text = f"discount = {write(discount)}\n\n{environment}\n\n"
-        self._own = "[solve]\n"
-        self._discount, self._horizon = discount, table.get("horizon")
-        measures = self.measures
-        for measured in (name for constraint in self.constraints for name in constraint.measures):
-            if measured not in measures:
-                add = "" if isinstance(env, BuiltIn) else f'; add it to measure={{"{measured}": ...}}'
+            measured = with_reward_and_steps({} if measure is None else measure)
+            core, by_default, horizon = self._external(env, measured, horizon)
+        self.name = name or by_default
+        measures = dict(_Problem(self.name, core, [], discount, horizon).measures)
+        for asked in (name for constraint in self.constraints for name in constraint.measures):
+            if asked not in measures:
+                add = "" if is_built_in else f'; add it to measure={{"{asked}": ...}}'
                 known = ", ".join(measures)
-                raise ProblemError(f'measure "{measured}" is not one of {known}{add}{meant(measured, measures)}')
-        self._text += "\n".join(constraint.text(measures, self._sets) for constraint in self.constraints)
+                raise ProblemError(f'measure "{asked}" is not one of {known}{add}{meant(asked, measures)}')
+        built = [constraint.built(measures) for constraint in self.constraints]
+        # Sets of one's own live as long as the problem does.
+        self._sets: list[ConvexSet] = [target for _, target in built]
+        self._core = _Problem(self.name, core, [constraint for constraint, _ in built], discount, horizon)
         # Mistakes are told where the problem is made, not where it is solved.
-        self._session({})
+        self._core.plan({})
 
     @classmethod
     def load(cls, name_or_path: str | Path) -> Problem:
@@ -92,34 +89,19 @@ class Problem(Shared):
         >>> Problem.load("mars-rover-diverse").measures["visits"]
         64
         """
-        path = place("name_or_path", name_or_path)
-        content = built_in(str(path))
-        if content is None or path.is_file():
-            try:
-                content = path.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise ProblemError(f"{path} can't be read ({error}), nor is it a built-in problem") from error
-        try:
-            return cls._of(path.stem, content)
-        except ProblemError as error:
-            raise ProblemError(f"{path}: {error}") from None
+        return cls._of(_Problem.load(str(place("name_or_path", name_or_path))))
 
     @classmethod
-    def _of(cls, name: str, text: str) -> Problem:
-        """The problem of a file's text."""
+    def _of(cls, core: _Problem) -> Problem:
+        """The problem of a file or of a run."""
         problem = cls.__new__(cls)
-        problem.name, problem.constraints = name, ()
-        problem._sets, problem._world = {}, None
+        problem.name, problem.constraints = core.name, ()
+        problem._core, problem._sets = core, []
         problem._shape, problem._played = Shape(), _unknown
-        problem._discount, problem._horizon = 1.0, None
-        # Written out, the settings come last, one a line. Those left at their defaults stay open.
-        stated, _, settings = Session(name, text).resolved().rpartition("\n[solve]\n")
-        chosen = [line for line in settings.splitlines() if not line.endswith("# default")]
-        problem._text, problem._own = stated + "\n", "\n".join(["[solve]", *chosen]) + "\n"
         return problem
 
-    def _outside(self, env: Any, measure: Mapping[str, Measured], horizon: int | None) -> dict[str, Any]:
-        make, about, lanes = maker(env)
+    def _external(self, env: Any, measure: Mapping[str, Measured], horizon: int | None) -> tuple[Env, str, int | None]:
+        make, about, num_envs = maker(env)
         first = Played(make(None), measure)
         spare = [first]
 
@@ -131,51 +113,56 @@ class Problem(Shared):
         seen, done = first.observed.size, action_size(first.env.action_space)
         sizes = first.entries()
         measures = list(zip(measure, sizes, strict=True))
-        model = model_of(first.env, measure, measures) if lanes == 1 else None
+        model = model_of(first.env, measure, measures) if num_envs == 1 else None
         # The environment cuts episodes off by itself; whoever plans or judges has to know.
         limit = getattr(getattr(first.env, "spec", None), "max_episode_steps", None)
         if limit is not None:
             horizon = limit if horizon is None else min(horizon, limit)
-        self._world = model or Outside(self._played, seen, done, measures, lanes)
-        table: dict[str, Any] = {
-            "name": "outside",
-            "about": about,
-            "measures": [name for name, _ in measures],
-            "entries": [count for _, count in measures],
-        }
-        if isinstance(seen, int):
-            table["states"] = seen
-        else:
-            table["observation"] = len(seen)
-        if isinstance(done, int):
-            table["choices"] = done
-        else:
-            table["lower"], table["upper"] = [low for low, _ in done], [high for _, high in done]
-        if horizon is not None:
-            table["horizon"] = horizon
-        return table
+        if model is not None:
+            return Env.model(model, about), about, horizon
+        # The core holds nothing of Python's, so that all of it can be collected.
+        this = weakref.ref(self)
+        made = Env.external(lambda copy: _made(this(), copy), seen, done, measures, num_envs, about)
+        return made, about, horizon
 
     @property
     def measures(self) -> dict[str, int]:
         """The measures, with their numbers of entries."""
-        return dict(self._session({}).measures)
+        return dict(self._core.measures)
 
     def resolved(self, **settings: Any) -> str:
-        """The problem as a file with every default written out."""
-        return self._session(settings).resolved()
+        """The problem as a file with every default written out. ``settings`` are those of :func:`solve`."""
+        plan, _ = self._plan(settings)
+        return self._core.resolved(plan)
 
-    def _session(self, settings: Mapping[str, Any], asked: Asked | None = None) -> Session:
-        text = self._text + self._own
-        given = [f"{key} = {write(value)}" for key, value in settings.items() if value is not None]
-        if given:
-            text = self._text + _overridden(self._own, given)
-        sets = {name: target._core for name, target in self._sets.items()}
-        return Session(self.name, text, self._world, sets, asked)
+    def _plan(self, settings: Mapping[str, Any]) -> tuple[Plan, Asked | None]:
+        """How to solve it, and an oracle of Python's, which must live as long as the plan is used."""
+        table = {key: value for key, value in settings.items() if value is not None}
+        asked: Asked | None = None
+        for key in ("oracle", "player"):
+            given = table.get(key)
+            if isinstance(given, Choice):
+                table |= _tables(key, given, table)
+            elif key == "oracle" and given is not None and not isinstance(given, str):
+                asked = Asked(given, self)
+                table[key] = "external"
+            elif given is not None and not isinstance(given, str):
+                raise ProblemError(f"{key} is {shown(given)}; expected a name, or an object such as ap.OGD(eta=0.1)")
+        for key in ("samples", "rounds", "seed"):
+            if key in table:
+                table[key] = whole(key, table[key], least=0)
+        return self._core.plan(table, asked), asked
+
+    @property
+    def _discount(self) -> float:
+        return self._core.discount
+
+    @property
+    def _horizon(self) -> int | None:
+        return self._core.horizon
 
     def __repr__(self) -> str:
-        # Of a problem file only its text is known here.
-        held = counted(len(self.constraints), "constraint") if self.constraints else "its constraints"
-        return f"<Problem {self.name}: {held}>"
+        return f"<Problem {self.name}: {counted(self._core.constraints, 'constraint')}>"
 
 
 def _listed(constraints: Any) -> tuple[Constraint, ...]:
@@ -194,12 +181,34 @@ def _listed(constraints: Any) -> tuple[Constraint, ...]:
     return listed
 
 
-def _played(env: BuiltIn, discount: float, horizon: int | None) -> Played:
-    """A built-in world as Python plays it."""
-    from .gym import World
+def _tables(key: str, chosen: Choice, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A player or an oracle with options, as settings."""
+    if chosen.kind != key:
+        expected = "an oracle" if key == "oracle" else "a player"
+        raise ProblemError(f"{key} is {chosen!r}, which is one of the {chosen.kind}s; expected {expected}")
+    tables = chosen.tables()
+    for twice in tables.keys() & settings.keys():
+        raise ProblemError(f"{twice} is given in {chosen!r} and beside it; leave one of them out")
+    return {key: chosen.name, **tables}
 
-    world = World(env.name, discount=discount, horizon=horizon, **env.settings)
-    return Played(world, {name: _entry(name) for name, _ in world._measures})
+
+def _made(problem: Problem | None, copy: int | None) -> Played:
+    """Another copy of the world of a problem."""
+    if problem is None:
+        raise WorldError("the problem of this world is gone; keep the object that was made by ap.Problem(...)")
+    return problem._played(copy)
+
+
+def _played_in(env: BuiltIn, discount: float, horizon: int | None) -> Callable[..., Played]:
+    """Makes a built-in world as Python plays it."""
+
+    def played(_: int | None = None) -> Played:
+        from .gym import World
+
+        world = World(env.name, discount=discount, horizon=horizon, **env.settings)
+        return Played(world, {name: _entry(name) for name, _ in world._measures})
+
+    return played
 
 
 def _entry(name: str) -> Callable[[Transition], Any]:
@@ -208,10 +217,3 @@ def _entry(name: str) -> Callable[[Transition], Any]:
 
 def _unknown(_: int | None = None) -> Played:
     raise ProblemError("oracles of Python need a problem that was made in Python; make it with ap.Problem(...)")
-
-
-def _overridden(table: str, given: list[str]) -> str:
-    """A table of settings with some of them given anew."""
-    keys = {line.partition(" = ")[0] for line in given}
-    kept = [line for line in table.splitlines() if line.partition("=")[0].strip() not in keys]
-    return "\n".join([kept[0], *given, *kept[1:]]) + "\n"

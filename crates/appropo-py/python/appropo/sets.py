@@ -25,7 +25,6 @@ from ._appropo import SetError
 from .arguments import number, numbers, shown, text, whole
 from .extras import needed
 from .shared import Shared
-from .toml import write
 
 Vector = Sequence[float] | NDArray[np.floating[Any]]
 Matrix = Sequence[Sequence[float]] | NDArray[np.floating[Any]]
@@ -122,7 +121,7 @@ class _Stated(ConvexSet):
     """A set that a problem file can state."""
 
     def __init__(self, dim: int, key: str, value: Any) -> None:
-        super().__init__(_ConvexSet(f"{key} = {write(value)}", whole("dim", dim, error=SetError)))
+        super().__init__(_ConvexSet(key, value, whole("dim", dim, error=SetError)))
 
 
 class AtMost(_Stated):
@@ -270,15 +269,10 @@ class Intersection(ConvexSet):
 
     def __init__(self, *sets: ConvexSet) -> None:
         cores = _cores("Intersection", sets)
-        # A line alone does not say of how many dimensions its set is.
         if len({core.dim for core in cores}) > 1:
             dims = ", ".join(str(core.dim) for core in cores)
             raise SetError(f"the sets of the intersection have {dims} dimensions; expected the same in all")
-        if all(core.line is not None for core in cores):
-            parts = ", ".join(f"{{ {core.line} }}" for core in cores)
-            super().__init__(_ConvexSet(f"intersection = [{parts}]", sets[0].dim))
-        else:
-            super().__init__(_ConvexSet.intersection(cores), *sets)
+        super().__init__(_ConvexSet.intersection(cores), *sets)
 
 
 class Product(ConvexSet):

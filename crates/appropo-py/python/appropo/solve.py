@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ._appropo import ProblemError, Session
-from .arguments import number, place, whole
+from . import _appropo
+from ._appropo import Outcome, ProblemError
+from ._appropo import Problem as _Problem
+from .arguments import number, place
 from .linear import Linear
 from .measures import Measure, objective
-from .oracles import Asked
 from .problem import Problem
 from .progress import Progress
-from .result import Optimum, Result, asked_of, session_of, temporary_folder
+from .result import Optimum, Result, asked_of
 
 #: Called after every round; returning False ends the run.
 Callback = Callable[[dict[str, Any]], Any]
@@ -24,7 +24,7 @@ def solve(
     problem: Problem | str | Path,
     *,
     oracle: Any = None,
-    player: str | None = None,
+    player: Any = None,
     samples: int | None = None,
     rounds: int | None = None,
     tolerance: float | None = None,
@@ -38,27 +38,22 @@ def solve(
     """Learns a mixed policy whose long-term measurements satisfy every constraint, or shows that there is none.
 
     ``oracle`` is "exact" (planning, the default where the model is known), "model" (planning in a model learnt by
-    playing), "ppo" (the default elsewhere), "a2c" or "q-learning", or an object as in :mod:`appropo.oracles`.
-    ``player`` is "fully-corrective", "ogd", "momentum" or "blackwell". ``run`` keeps the run's files in a folder;
-    without it they go with the result. ``settings`` are the other keys of the table [solve] of a problem file.
+    playing), "ppo" (the default elsewhere), "a2c" or "q-learning"; with options it is ``ap.PPO(learning_rate=3e-4)``
+    and so on; or it is an object as in :mod:`appropo.oracles`. ``player`` is "fully-corrective", "ogd", "momentum" or
+    "blackwell", or ``ap.OGD(eta=0.1)`` and so on. ``run`` keeps the run in a folder while it goes on; without it
+    nothing is written. ``settings`` are the other keys of the table [solve] of a problem file.
 
     Ctrl-C ends the run at the next step and returns what there is, with ``stopped`` set.
     """
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
-    asked = None if oracle is None or isinstance(oracle, str) else Asked(oracle, problem)
-    named = {"oracle": "outside" if asked is not None else oracle, "player": player, "tolerance": tolerance}
-    counts = {"samples": samples, "rounds": rounds, "seed": seed}
-    named |= {key: whole(key, value, least=0) for key, value in counts.items() if value is not None}
-    session = problem._session({**settings, **named}, asked)
-    folder = temporary_folder() if run is None else place("run", run)
-    try:
-        stopped = _watched(session, folder, False, callback, progress, checkpoint_every)
-    except BaseException:
-        if run is None:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return Result(folder, problem, asked, is_temporary=run is None, stopped=stopped)
+    named = {"oracle": oracle, "player": player, "samples": samples, "rounds": rounds}
+    plan, asked = problem._plan({**settings, **named, "tolerance": tolerance, "seed": seed})
+    folder = None if run is None else place("run", run)
+    every, shown = _watching(callback, progress, checkpoint_every)
+    core = problem._core
+    found, stopped = _watched(shown, lambda: _appropo.solve(core, plan, folder, every, _both(callback, shown)))
+    return Result(problem, plan, found, asked, folder=folder, stopped=stopped)
 
 
 def resume(
@@ -77,33 +72,31 @@ def resume(
     with oracles of Python's start again from the beginning.
     """
     path, asked = place("folder", folder), asked_of(oracle, problem)
-    session = session_of(path, problem, asked)
-    stopped = _watched(session, path, True, callback, progress, checkpoint_every)
-    return Result(path, problem, asked, stopped=stopped)
+    core = _Problem.of_run(path, None if problem is None else problem._core, asked)
+    if core.missing is not None:
+        raise ProblemError(f"{core.missing} is Python's and not here; pass the problem: ap.resume(folder, problem)")
+    plan = core.plan({}, asked)
+    every, shown = _watching(callback, progress, checkpoint_every)
+    found, stopped = _watched(shown, lambda: _appropo.resume(core, plan, path, every, _both(callback, shown), asked))
+    held = Problem._of(core) if problem is None else problem
+    return Result(held, plan, found, asked, core=core, folder=path, stopped=stopped)
 
 
-def _watched(
-    session: Session,
-    folder: Path,
-    resume: bool,
-    callback: Callback | None,
-    progress: bool | None,
-    checkpoint_every: float,
-) -> bool:
-    """Solves, and says whether Ctrl-C ended it."""
+def _watching(
+    callback: Callback | None, progress: bool | None, checkpoint_every: float
+) -> tuple[float, Progress | None]:
     if callback is not None and not callable(callback):
         raise ProblemError(f"callback is {callback!r}; expected a function of a round")
-    every = number("checkpoint_every", checkpoint_every)
-    shown = Progress.wanted(progress)
+    return number("checkpoint_every", checkpoint_every), Progress.wanted(progress)
+
+
+def _watched(shown: Progress | None, solve: Callable[[], tuple[Outcome, bool]]) -> tuple[Outcome, bool]:
+    """Solves, and takes the line of progress away in the end."""
     try:
-        stopped = session.solve(folder, resume, every, _both(callback, shown))
+        return solve()
     finally:
         if shown is not None:
             shown.close()
-    if stopped and not (folder / "result.json").is_file():
-        # Nothing was found yet.
-        raise KeyboardInterrupt
-    return stopped
 
 
 def _both(callback: Callback | None, progress: Progress | None) -> Callback | None:
@@ -122,32 +115,37 @@ def maximize(problem: Problem | str | Path, measure: str | Measure | Linear, **s
 
     ``measure`` is a name or a :func:`measure`, or an entry of one: ``"visits[3]"``, ``ap.measure("visits")[3]``.
     ``settings`` are keys of the table [solve] of a problem file: ``tolerance`` (1e-6), ``rounds`` (1,000), ``method``
-    ("appropo" or "occupancy") and ``planner`` ("policy-iteration" or "value-iteration"). Returns an
-    :class:`Optimum` with the value, a bound that is proved, the verdict on the constraints, the measurements and the
-    mixed policy.
+    ("appropo" or "occupancy") and ``search`` ("master" or "binary"). Returns an :class:`Optimum` with the value, a
+    bound that is proved, the verdict on the constraints, the measurements and the mixed policy.
 
     >>> round(maximize("mars-rover", "reward").value, 6)
     -0.111005
     """
-    return _optimum(problem, measure, 1.0, settings)
+    return _optimum(problem, measure, True, settings)
 
 
 def minimize(problem: Problem | str | Path, measure: str | Measure | Linear, **settings: Any) -> Optimum:
     """The least value of a measure subject to the constraints, in a world whose model is known.
 
-    ``measure`` and ``settings`` are those of :func:`maximize`: ``tolerance``, ``rounds``, ``method`` and ``planner``.
+    ``measure`` and ``settings`` are those of :func:`maximize`: ``tolerance``, ``rounds``, ``method`` and ``search``.
     Returns an :class:`Optimum` with the value, a bound that is proved, the verdict on the constraints, the measurements
     and the mixed policy.
 
     >>> round(minimize("mars-rover", "failure").value, 3)
     0.022
     """
-    return _optimum(problem, measure, -1.0, settings)
+    return _optimum(problem, measure, False, settings)
 
 
 def _optimum(
-    problem: Problem | str | Path, measure: str | Measure | Linear, sign: float, settings: dict[str, Any]
+    problem: Problem | str | Path, measure: str | Measure | Linear, is_maximum: bool, settings: dict[str, Any]
 ) -> Optimum:
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
-    return Optimum(*problem._session(settings).optimize(objective(measure), sign), problem._shape)
+    core = problem._core.with_objective(objective(measure), is_maximum)
+    # The oracle lives until this returns.
+    plan, _asked = problem._plan(settings)
+    found, stopped = _appropo.solve(core, plan)
+    if stopped:
+        raise KeyboardInterrupt
+    return Optimum(core, found, problem._shape)

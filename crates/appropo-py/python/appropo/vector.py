@@ -26,7 +26,7 @@ class Together:
                 'vectorization_mode="sync" or "async"'
             )
         self.env = env
-        #: What each copy will do, while it is announced and not yet done.
+        #: What each copy will do, while it is submitted and not yet done.
         self.actions: list[Any] = [None] * env.num_envs
         #: What each copy's step led to, until it is asked for.
         self.steps: list[Any] = [None] * env.num_envs
@@ -94,7 +94,7 @@ class OneOf:
             self._together.begin(seed)
         return self._together.begin_one(self._copy), {}
 
-    def announce(self, action: Any) -> None:
+    def submit_action(self, action: Any) -> None:
         """Says what it will do."""
         self._together.actions[self._copy] = action
 

@@ -60,7 +60,7 @@ pub struct Page {
     /// How the run went, thinned to about a thousand rounds.
     pub rounds: Rounds,
     /// The target set as seen in the plane of two measures.
-    pub sets: Vec<Shadow>,
+    pub sets: Vec<Outline>,
     /// Visits on a map, where the world is one.
     pub grid: Option<Grid>,
     /// The policies that are mixed.
@@ -126,7 +126,7 @@ pub struct Rounds {
 
 /// The outline of the target set in the plane of two measures, clipped to a window.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Shadow {
+pub struct Outline {
     /// The measure that runs across.
     pub x: usize,
     /// The measure that runs up.

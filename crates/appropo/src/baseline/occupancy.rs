@@ -142,7 +142,7 @@ impl<'a> Flow<'a> {
         }
         let policy = Arc::new(Occupancy::from_mass(self.model, mass).policy()?);
         let mut oracle = Exact::new(self.model.clone(), self.discounting, Planner::PolicyIteration)?;
-        let z_bar = oracle.measure(&Mixed::new([(1.0, Arc::clone(&policy))]))?;
+        let z_bar = oracle.measure(&Mixed::one(policy.as_ref().clone()))?;
         let mut nearest = z_bar.clone();
         set.project(&z_bar[..set.dim()], &mut nearest[..set.dim()]);
         let lam = vector::difference(&z_bar, &nearest);

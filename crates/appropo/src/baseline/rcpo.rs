@@ -1,5 +1,6 @@
 use crate::error::{Result, dimension, finite, in_range};
-use crate::rl::{Learner, Trail};
+use crate::policy::AnyPolicy;
+use crate::rl::{EpisodeWindow, Learner};
 use crate::vector;
 
 /// The constraint weights·Z̄ ≤ bound.
@@ -47,7 +48,7 @@ pub struct Rcpo<L> {
     constraints: Vec<Cost>,
     options: RcpoOptions,
     multipliers: Vec<f64>,
-    trail: Trail,
+    window: EpisodeWindow,
     samples: u64,
 }
 
@@ -76,18 +77,18 @@ impl<L: Learner> Rcpo<L> {
             finite("bound of a cost", &[cost.bound])?;
         }
         let multipliers = vec![initial; constraints.len()];
-        let trail = Trail::new(episodes, objective.len());
-        Ok(Self { learner, objective, constraints, options, multipliers, trail, samples: 0 })
+        let window = EpisodeWindow::new(episodes, objective.len());
+        Ok(Self { learner, objective, constraints, options, multipliers, window, samples: 0 })
     }
 
     /// Learns from one batch, then moves the multipliers. Returns the steps taken.
     pub fn step(&mut self) -> Result<usize> {
-        let before = self.trail.episodes();
-        let steps = self.learner.learn(&self.reward(), &mut self.trail)?;
+        let before = self.window.episodes();
+        let steps = self.learner.learn(&self.reward(), &mut self.window)?;
         self.samples += steps as u64;
-        let ended = self.trail.episodes() - before;
+        let ended = self.window.episodes() - before;
         if ended > 0 {
-            let z_hat = self.trail.mean_of_latest(ended);
+            let z_hat = self.window.mean_of_latest(ended);
             for (multiplier, cost) in self.multipliers.iter_mut().zip(&self.constraints) {
                 let violation = vector::dot(&cost.weights, &z_hat) - cost.bound;
                 *multiplier = (*multiplier + self.options.rate * violation).clamp(0.0, self.options.most);
@@ -111,7 +112,7 @@ impl<L: Learner> Rcpo<L> {
     }
 
     /// A copy of the policy as it is now.
-    pub fn policy(&self) -> L::Policy {
+    pub fn policy(&self) -> AnyPolicy {
         self.learner.policy()
     }
 
@@ -121,8 +122,8 @@ impl<L: Learner> Rcpo<L> {
     }
 
     /// The last episodes: their mean is the algorithm's own estimate, of policies that changed meanwhile.
-    pub fn trail(&self) -> &Trail {
-        &self.trail
+    pub fn window(&self) -> &EpisodeWindow {
+        &self.window
     }
 }
 
@@ -135,8 +136,9 @@ mod tests {
     use crate::measurement::{Discounting, Selection};
     use crate::policy::{Policy, TabularPolicy};
     use crate::random;
-    use crate::rl::actor_critic::Options;
+    use crate::rl::actor_critic::ActorCriticOptions;
     use crate::rl::{ActorCritic, Occupancy};
+    use crate::state::Checkpoint;
 
     /// Plays what it is told and remembers what it was to learn.
     #[derive(Default)]
@@ -145,21 +147,21 @@ mod tests {
         rewards: Vec<Vec<f64>>,
     }
 
-    impl Learner for Script {
-        type Policy = TabularPolicy;
+    impl Checkpoint for Script {}
 
-        fn learn(&mut self, weights: &[f64], trail: &mut Trail) -> Result<usize> {
+    impl Learner for Script {
+        fn learn(&mut self, weights: &[f64], window: &mut EpisodeWindow) -> Result<usize> {
             self.rewards.push(weights.to_vec());
             let batch = self.batches.remove(0);
-            batch.iter().for_each(|sum| trail.add(sum));
+            batch.iter().for_each(|sum| window.add(sum));
             Ok(10)
         }
 
-        fn policy(&self) -> TabularPolicy {
-            TabularPolicy::uniform(1, 1)
+        fn policy(&self) -> AnyPolicy {
+            TabularPolicy::uniform(1, 1).into()
         }
 
-        fn start_from(&mut self, _: &TabularPolicy) -> Result<()> {
+        fn start_from(&mut self, _: &AnyPolicy) -> Result<()> {
             Ok(())
         }
 
@@ -190,7 +192,7 @@ mod tests {
         rcpo.step().unwrap();
         close(rcpo.multipliers(), &[before[0] + 0.1 * (0.0 - 0.2), before[1] + 0.1 * (0.1 - 0.5)]);
         assert_eq!(rcpo.samples(), 30);
-        close(&rcpo.trail().mean(), &[1.0 / 3.0, -0.7 / 3.0]);
+        close(&rcpo.window().mean(), &[1.0 / 3.0, -0.7 / 3.0]);
         close(&rcpo.learner.rewards[0], &[-0.6, 1.0 + 0.6]);
         close(&rcpo.learner.rewards[2], &[-before[0], 1.0 + before[1]]);
     }
@@ -247,7 +249,8 @@ mod tests {
         for seed in 0..3 {
             let worlds = (0..8).map(|_| simulator()).collect();
             let learner =
-                ActorCritic::new(worlds, 0.99, 300, Options::a2c(), random::generator(seed)).unwrap();
+                ActorCritic::new(worlds, 0.99, 300, ActorCriticOptions::a2c(), random::generator(seed))
+                    .unwrap();
             let safety = vec![cost([1.0, 0.0], 0.2)];
             let mut rcpo = Rcpo::new(learner, vec![0.0, 1.0], safety, RcpoOptions::default()).unwrap();
             while rcpo.samples() < 15_000 {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result, dimension, finite, in_range};
 use crate::measurement::{Estimate, Selection};
 use crate::oracle::MonteCarlo;
-use crate::policy::{Mixed, Policy};
+use crate::policy::Mixed;
 use crate::set::{ConvexSet, Errors, SharedSet};
 use crate::vector;
 
@@ -136,10 +136,10 @@ fn width((least, largest): (f64, f64), known: Option<(f64, f64)>) -> Result<f64>
 
 /// Plays a mixed policy afresh, in looks of twice as many episodes each, until the confidence region lies in the set or
 /// apart from it, or the episodes end. A finding is wrong with probability at most 1 − confidence. It is about episodes
-/// as the judge plays them, cut off where it cuts them off. The set is about the selected entries of what it measures.
-pub fn evaluate<P: Policy>(
-    mixture: &Mixed<P>,
-    judge: &mut MonteCarlo,
+/// as the estimator plays them, cut off where it cuts them off. The set is about the selected entries of what it measures.
+pub fn evaluate(
+    mixture: &Mixed,
+    estimator: &mut MonteCarlo,
     set: &SharedSet,
     selection: &Selection,
     options: &Options,
@@ -153,12 +153,12 @@ pub fn evaluate<P: Policy>(
     )?;
     in_range("episodes of the first look", *first as f64, *first > 1, "2 or more")?;
     in_range("most episodes", *most as f64, most >= first, &format!("{first} or more"))?;
-    dimension("the judge's selected measurement", selection.entries.len(), set.dim())?;
-    let mut measured = Estimate::new(judge.dim());
-    let mut sample = Sample::new(judge.dim() + 1);
+    dimension("the estimator's selected measurement", selection.entries.len(), set.dim())?;
+    let mut measured = Estimate::new(estimator.dim());
+    let mut sample = Sample::new(estimator.dim() + 1);
     let (mut look, mut until) = (1, *first);
     loop {
-        judge.play_each(mixture, until - measured.count(), |sum, steps| {
+        estimator.play_each(mixture, until - measured.count(), |sum, steps| {
             measured.add(sum);
             sample.add(sum, steps);
         })?;
@@ -170,7 +170,7 @@ pub fn evaluate<P: Policy>(
                 mean: estimate.mean().to_vec(),
                 radii,
                 episodes: estimate.count(),
-                samples: judge.samples(),
+                samples: estimator.samples(),
                 distance,
                 finding,
                 confidence: *confidence,

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::spec::{EnvEntry, HORIZON, at};
 use super::{TabularMdp, World};
 use crate::error::{Result, in_range};
 use crate::measurement::Measures;
+use crate::options::{Key, Kind};
 
 /// The bandit with this many arms, for a discount below 1.
 pub fn world(arms: usize, gamma: f64) -> Result<World> {
@@ -17,3 +19,11 @@ pub fn world(arms: usize, gamma: f64) -> Result<World> {
     }
     Ok(World { model: Arc::new(model.build()?), grid: None })
 }
+
+/// The bandit as problems name it.
+pub(crate) static ENTRY: EnvEntry = EnvEntry {
+    name: "bandit",
+    about: "one state with arms to pull; needs a discount below 1",
+    keys: &[Key::defaulted("arms", Kind::Count(1, 1_000_000), "2", "How many arms there are."), HORIZON],
+    make: |given, gamma| Ok(at(given, "", world(given.count("arms")? as usize, gamma))?.into()),
+};

@@ -3,11 +3,12 @@
 //! Every step has reward 1 and counts the cart's distance from the middle as drift. The episode ends, with a
 //! failure, when the pole leans by more than 12 degrees or the cart is more than 2.4 from the middle.
 
+use super::spec::{EnvEntry, EnvSpec, REQUIRED_HORIZON};
 use super::{Environment, Space, Status};
 use crate::error::{Error, Result};
 use crate::measurement::Measures;
 use crate::random::{self, Generator};
-use crate::state::{Loader, Saver};
+use crate::state::{Checkpoint, Loader, Saver};
 
 const GRAVITY: f64 = 9.8;
 const CART: f64 = 1.0;
@@ -89,7 +90,9 @@ impl Environment for CartPole {
             Status::Running
         })
     }
+}
 
+impl Checkpoint for CartPole {
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put_all(&self.state);
         to.put(&self.steps);
@@ -102,3 +105,11 @@ impl Environment for CartPole {
         Ok(())
     }
 }
+
+/// The cart as problems name it.
+pub(crate) static ENTRY: EnvEntry = EnvEntry {
+    name: "cart-pole",
+    about: "a pole on a cart, to be learnt by playing; needs a horizon",
+    keys: &[REQUIRED_HORIZON],
+    make: |_, _| Ok(EnvSpec::playable(CartPole::new)),
+};

@@ -5,9 +5,11 @@
 
 use std::sync::Arc;
 
+use super::spec::{EnvEntry, HORIZON, at};
 use super::{Grid, TabularMdp, World};
 use crate::error::Result;
 use crate::measurement::Measures;
+use crate::options::{Key, Kind};
 
 /// `S` is the start, `F` free, `C` the cliff, `G` the goal.
 pub const MAP: &str = "FFFFFFFFFFFF\nFFFFFFFFFFFF\nFFFFFFFFFFFF\nSCCCCCCCCCCG";
@@ -43,3 +45,19 @@ pub fn world(slippery: bool) -> Result<World> {
     }
     Ok(World { model: Arc::new(model.build()?), grid: Some(grid) })
 }
+
+/// The walk as problems name it.
+pub(crate) static ENTRY: EnvEntry = EnvEntry {
+    name: "cliff-walking",
+    about: "a walk along a cliff",
+    keys: &[
+        Key::defaulted(
+            "slippery",
+            Kind::Flag,
+            "false",
+            "Whether moves go astray to either side, each with probability 1/3.",
+        ),
+        HORIZON,
+    ],
+    make: |given, _| Ok(at(given, "slippery", world(given.flag("slippery")?))?.into()),
+};

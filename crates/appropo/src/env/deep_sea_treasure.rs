@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::spec::{EnvEntry, HORIZON, at};
 use super::{Grid, TabularMdp, World};
 use crate::error::Result;
 use crate::measurement::Measures;
+use crate::options::{Key, Kind};
 
 /// Treasures as (row, column, value) in a sea of 11 × 11 cells, after Vamplew et al. (2011). Below each
 /// treasure is the sea floor.
@@ -60,3 +62,19 @@ pub fn world(convex: bool) -> Result<World> {
     }
     Ok(World { model: Arc::new(model.build()?), grid: Some(grid) })
 }
+
+/// The sea as problems name it.
+pub(crate) static ENTRY: EnvEntry = EnvEntry {
+    name: "deep-sea-treasure",
+    about: "a submarine that trades treasure for time",
+    keys: &[
+        Key::defaulted(
+            "map",
+            Kind::Word(&[("concave", "Vamplew et al. 2011"), ("convex", "Yang et al. 2019")]),
+            "\"concave\"",
+            "Which treasures lie where.",
+        ),
+        HORIZON,
+    ],
+    make: |given, _| Ok(at(given, "map", world(given.word("map")? == "convex"))?.into()),
+};

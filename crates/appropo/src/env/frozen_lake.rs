@@ -6,9 +6,11 @@
 use std::sync::Arc;
 
 use super::mars_rover::MOVES;
+use super::spec::{EnvEntry, HORIZON, at, map_text};
 use super::{Grid, TabularMdp, World};
 use crate::error::Result;
 use crate::measurement::Measures;
+use crate::options::{Key, Kind};
 
 /// The named maps. `S` is the start, `F` frozen, `H` a hole, `G` the goal.
 pub const MAPS: [(&str, &str); 2] = [
@@ -45,3 +47,28 @@ pub fn world(map_name_or_text: &str, slippery: bool) -> Result<World> {
     }
     Ok(World { model: Arc::new(model.build()?), grid: Some(grid) })
 }
+
+/// The lake as problems name it.
+pub(crate) static ENTRY: EnvEntry = EnvEntry {
+    name: "frozen-lake",
+    about: "a lake to be crossed without falling into a hole",
+    keys: &[
+        Key::defaulted(
+            "map",
+            Kind::Map(&MAPS, None),
+            "\"4x4\"",
+            "A named map, or one as text with a row a line of S (start), G (goal), F (frozen) and H (hole).",
+        ),
+        Key::defaulted(
+            "slippery",
+            Kind::Flag,
+            "true",
+            "Whether moves go astray to either side, each with probability 1/3.",
+        ),
+        HORIZON,
+    ],
+    make: |given, _| {
+        let map = map_text(given, |_| Ok(String::new()))?;
+        Ok(at(given, "map", world(&map, given.flag("slippery")?))?.into())
+    },
+};

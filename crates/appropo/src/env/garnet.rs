@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::spec::{EnvEntry, HORIZON, SEED, at};
 use super::{TabularMdp, World};
 use crate::error::{Result, in_range, not_too_large};
 use crate::measurement::Measures;
+use crate::options::{Key, Kind};
 use crate::random::{self, Generator};
 
 /// How large a random MDP is.
@@ -51,3 +53,35 @@ pub fn world(size: Size, rng: &mut Generator) -> Result<World> {
     }
     Ok(World { model: Arc::new(model.build()?), grid: None })
 }
+
+/// The most of anything that a table has one row for.
+const MOST: u64 = 100_000_000;
+
+/// Random models as problems name them.
+pub(crate) static ENTRY: EnvEntry = EnvEntry {
+    name: "garnet",
+    about: "a random model that never ends",
+    keys: &[
+        Key::defaulted("states", Kind::Count(1, MOST), "20", "How many states there are."),
+        Key::defaulted("actions", Kind::Count(1, MOST), "4", "How many actions there are."),
+        Key::defaulted("branching", Kind::Count(1, MOST), "3", "Successors of each state and action."),
+        Key::defaulted("measures", Kind::Count(0, MOST), "2", "Entries of the measure m."),
+        SEED,
+        HORIZON,
+    ],
+    make: |given, _| {
+        let count = |key| given.count(key).map(|n| n as usize);
+        let size = Size {
+            states: count("states")?,
+            actions: count("actions")?,
+            branching: count("branching")?,
+            measures: count("measures")?,
+        };
+        let world = world(size, &mut random::generator(given.count("seed")?));
+        // The largest of the counts that are given is to blame for a world that is too large.
+        let counts = ["states", "actions", "branching", "measures"].into_iter();
+        let largest =
+            counts.filter(|key| given.get(key).is_some()).max_by_key(|key| given.count(key).unwrap_or(0));
+        Ok(at(given, largest.unwrap_or("name"), world)?.into())
+    },
+};

@@ -5,9 +5,11 @@
 
 use std::sync::Arc;
 
+use super::spec::{EnvEntry, HORIZON, SEED, at, map_text};
 use super::{Grid, TabularMdp, World};
 use crate::error::{Error, Result, in_range, not_too_large};
 use crate::measurement::Measures;
+use crate::options::{Key, Kind, Range};
 use crate::random::{self, Generator};
 
 /// The named maps. `S` is the start, `F` free, `H` a rock, `G` the goal.
@@ -94,3 +96,38 @@ fn connected(grid: &Grid) -> bool {
     }
     seen[grid.cells.len() - 1]
 }
+
+/// The rover as problems name it.
+pub(crate) static ENTRY: EnvEntry = EnvEntry {
+    name: "mars-rover",
+    about: "a rover on its way to the goal among rocks",
+    keys: &[
+        Key::defaulted(
+            "map",
+            Kind::Map(&MAPS, Some(&RANDOM_MAP)),
+            "\"8x8\"",
+            "A named map, one as text with a row a line of S (start), G (goal), F (free) and H (rock), or how to draw one.",
+        ),
+        Key::defaulted(
+            "slip",
+            Kind::Number(Range::UNIT),
+            "0.05",
+            "The probability that the action is replaced by one drawn uniformly from all four.",
+        ),
+        HORIZON,
+    ],
+    make: |given, _| {
+        let map = map_text(given, |table| {
+            let (rows, columns) = (table.count("rows")? as usize, table.count("columns")? as usize);
+            random_map(rows, columns, table.number("rocks")?, &mut random::generator(table.count("seed")?))
+        })?;
+        Ok(at(given, "map", world(&map, given.number("slip")?))?.into())
+    },
+};
+
+static RANDOM_MAP: [Key; 4] = [
+    Key::required("rows", Kind::Count(1, 10_000_000), "100", "Rows of the map."),
+    Key::required("columns", Kind::Count(1, 10_000_000), "100", "Columns of the map."),
+    Key::required("rocks", Kind::Number(Range::BELOW_ONE), "0.05", "The probability of a rock in each cell."),
+    SEED,
+];

@@ -1,14 +1,17 @@
 //! Worlds: what an episode is and what is measured along it.
 
 mod grid;
+mod interruptible;
 mod selected;
 mod simulator;
+mod spec;
 mod tabular;
 
 pub mod bandit;
 pub mod cart_pole;
 pub mod cliff_walking;
 pub mod deep_sea_treasure;
+pub mod external;
 pub mod frozen_lake;
 pub mod garnet;
 pub mod mars_rover;
@@ -17,14 +20,16 @@ pub mod point_mass;
 use std::sync::Arc;
 
 pub use grid::Grid;
+pub use interruptible::{Interruptible, StopSignal};
 pub use selected::Selected;
 pub use simulator::Simulator;
+pub use spec::{EnvEntry, EnvSpec, HORIZON, MakeEnvironment, REQUIRED_HORIZON};
 pub use tabular::{TabularMdp, TabularMdpBuilder, Transition};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::measurement::Measures;
 use crate::random::Generator;
-use crate::state::{Loader, Saved, Saver};
+use crate::state::{Checkpoint, Loader, Saved, Saver};
 
 /// What a step led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +83,7 @@ impl Space {
 }
 
 /// A world that can be acted in, step by step. All randomness comes from the generator passed in.
-pub trait Environment: Send {
+pub trait Environment: Checkpoint + Send {
     /// The entries of the measurement vector.
     fn measures(&self) -> &Measures;
 
@@ -91,8 +96,8 @@ pub trait Environment: Send {
     /// Starts an episode and writes the first observation.
     fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) -> Result<()>;
 
-    /// Says what the next step will be, before any of several worlds takes it: some take theirs together.
-    fn announce(&mut self, _action: &[f64]) -> Result<()> {
+    /// Says what the next step will be, before any of several environments takes it: some take theirs together.
+    fn submit_action(&mut self, _action: &[f64]) -> Result<()> {
         Ok(())
     }
 
@@ -104,17 +109,20 @@ pub trait Environment: Send {
         observation: &mut [f64],
         z: &mut [f64],
     ) -> Result<Status>;
-
-    /// Writes what is needed to go on later.
-    fn save(&self, _: &mut Saver) -> Result<()> {
-        Err(Error::Unsaved { what: "this world" })
-    }
-
-    /// Takes it back, into a world made with the same settings.
-    fn load(&mut self, _: &mut Loader) -> Result<()> {
-        Err(Error::Unsaved { what: "this world" })
-    }
 }
+
+/// The environments that problems can name, in the order in which they are listed.
+pub(crate) static ENTRIES: [&EnvEntry; 9] = [
+    &mars_rover::ENTRY,
+    &deep_sea_treasure::ENTRY,
+    &frozen_lake::ENTRY,
+    &cliff_walking::ENTRY,
+    &bandit::ENTRY,
+    &cart_pole::ENTRY,
+    &point_mass::ENTRY,
+    &garnet::ENTRY,
+    &external::ENTRY,
+];
 
 /// A tabular world with what is needed to show it.
 #[derive(Debug, Clone)]

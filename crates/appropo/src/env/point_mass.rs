@@ -3,11 +3,12 @@
 //! It starts at rest on the circle of radius 1. A step has reward −(distance from the origin) and costs the
 //! square of the force as energy; nothing ends an episode but its horizon.
 
+use super::spec::{EnvEntry, EnvSpec, REQUIRED_HORIZON};
 use super::{Environment, Space, Status};
 use crate::error::{Result, finite};
 use crate::measurement::Measures;
 use crate::random::{self, Generator};
-use crate::state::{Loader, Saver};
+use crate::state::{Checkpoint, Loader, Saver};
 
 const SECONDS: f64 = 0.1;
 /// The share of its speed that the point keeps from step to step.
@@ -79,7 +80,9 @@ impl Environment for PointMass {
         z.copy_from_slice(&[-distance, energy, 1.0]);
         Ok(if self.steps >= self.horizon { Status::CutOff } else { Status::Running })
     }
+}
 
+impl Checkpoint for PointMass {
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put_all(&self.place);
         to.put_all(&self.velocity);
@@ -94,3 +97,11 @@ impl Environment for PointMass {
         Ok(())
     }
 }
+
+/// The point as problems name it.
+pub(crate) static ENTRY: EnvEntry = EnvEntry {
+    name: "point-mass",
+    about: "a point pushed by a force of its choice, to be learnt by playing; needs a horizon",
+    keys: &[REQUIRED_HORIZON],
+    make: |_, _| Ok(EnvSpec::playable(|horizon| PointMass::new(horizon.unwrap_or(usize::MAX)))),
+};

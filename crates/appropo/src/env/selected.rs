@@ -2,7 +2,7 @@ use super::{Environment, Space, Status};
 use crate::error::Result;
 use crate::measurement::{Measures, Selection};
 use crate::random::Generator;
-use crate::state::{Loader, Saver};
+use crate::state::{Checkpoint, Loader, Saver};
 
 /// A world measured by some of its entries only.
 pub struct Selected {
@@ -39,8 +39,8 @@ impl Environment for Selected {
         self.world.reset(rng, observation)
     }
 
-    fn announce(&mut self, action: &[f64]) -> Result<()> {
-        self.world.announce(action)
+    fn submit_action(&mut self, action: &[f64]) -> Result<()> {
+        self.world.submit_action(action)
     }
 
     fn step(
@@ -56,7 +56,9 @@ impl Environment for Selected {
         }
         Ok(status)
     }
+}
 
+impl Checkpoint for Selected {
     fn save(&self, to: &mut Saver) -> Result<()> {
         self.world.save(to)
     }

@@ -4,7 +4,7 @@ use super::{Environment, Space, Status, TabularMdp};
 use crate::error::{Error, Result};
 use crate::measurement::Measures;
 use crate::random::{self, Generator};
-use crate::state::{Loader, Saver};
+use crate::state::{Checkpoint, Loader, Saver};
 
 /// A tabular model acted in step by step. The observation is the index of the state.
 #[derive(Debug, Clone)]
@@ -74,7 +74,9 @@ impl Environment for Simulator {
             Status::Running
         })
     }
+}
 
+impl Checkpoint for Simulator {
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put(&(self.state, self.steps));
         Ok(())

@@ -1,8 +1,8 @@
-use super::{Respond, Response, fits};
-use crate::error::Result;
+use super::{Reestimate, Respond, Response, fits};
+use crate::error::{Error, Result};
 use crate::measurement::Spread;
-use crate::policy::Mixed;
-use crate::state::{Loader, Saver, misfit};
+use crate::policy::{AnyPolicy, Mixed};
+use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::vector;
 
 /// Remembers every answer (section 3.4). A new λ is first tried on the policies at hand; only if none of them
@@ -11,8 +11,9 @@ use crate::vector;
 pub struct Cache<O: Respond> {
     oracle: O,
     epsilon: f64,
-    answers: Vec<Response<O::Policy>>,
-    /// The answer given last, and to which λ: giving it twice to the same would teach the player nothing.
+    answers: Vec<Response>,
+    /// The answer given last, and to which λ. The cache never gives one answer twice for one λ: it would teach the
+    /// player nothing.
     last: Option<(usize, Vec<f64>)>,
     calls: usize,
 }
@@ -29,7 +30,7 @@ impl<O: Respond> Cache<O> {
     }
 
     /// Adds an answer that was not asked for, such as that of a random policy.
-    pub fn add(&mut self, answer: Response<O::Policy>) {
+    pub fn add(&mut self, answer: Response) {
         self.answers.push(answer);
     }
 
@@ -50,9 +51,7 @@ impl<O: Respond> Cache<O> {
 }
 
 impl<O: Respond> Respond for Cache<O> {
-    type Policy = O::Policy;
-
-    fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<O::Policy>> {
+    fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response> {
         let payoff = |i: &usize| vector::dot(lam, &self.answers[*i].z_hat);
         let best = (0..self.answers.len()).min_by(|a, b| payoff(a).total_cmp(&payoff(b)));
         let is_new = |i: &usize| self.last.as_ref().is_none_or(|(last, to)| last != i || to != lam);
@@ -71,26 +70,11 @@ impl<O: Respond> Respond for Cache<O> {
         Ok(answer)
     }
 
-    fn investigate(&mut self, policy: &Mixed<O::Policy>, weight: f64) -> Result<()> {
-        self.oracle.investigate(policy, weight)
+    fn estimates(&mut self) -> Option<&mut dyn Reestimate> {
+        if self.oracle.estimates().is_some() { Some(self) } else { None }
     }
 
-    fn measure_again(&mut self, policy: &Mixed<O::Policy>) -> Result<Option<(Vec<f64>, Spread)>> {
-        let better = self.oracle.measure_again(policy)?;
-        if let Some((z_hat, spread)) = &better {
-            for answer in self.answers.iter_mut().filter(|answer| answer.policy.is_same(policy)) {
-                answer.z_hat.clone_from(z_hat);
-                answer.spread = Some(spread.clone());
-            }
-        }
-        Ok(better)
-    }
-
-    fn play_afresh(&mut self, mixture: &Mixed<O::Policy>) -> Result<Option<(Vec<f64>, Spread)>> {
-        self.oracle.play_afresh(mixture)
-    }
-
-    fn start_from(&mut self, policy: &Mixed<O::Policy>) -> Result<()> {
+    fn start_from(&mut self, policy: &Mixed) -> Result<()> {
         self.oracle.start_from(policy)
     }
 
@@ -98,14 +82,39 @@ impl<O: Respond> Respond for Cache<O> {
         self.oracle.samples()
     }
 
-    fn fits(&self, policy: &O::Policy) -> bool {
+    fn fits(&self, policy: &AnyPolicy) -> bool {
         self.oracle.fits(policy)
     }
+}
 
+/// Asked only where the oracle behind it has better estimates.
+impl<O: Respond> Reestimate for Cache<O> {
+    fn investigate(&mut self, policy: &Mixed, weight: f64) -> Result<()> {
+        self.oracle.estimates().map_or(Ok(()), |oracle| oracle.investigate(policy, weight))
+    }
+
+    fn measure_again(&mut self, policy: &Mixed) -> Option<(Vec<f64>, Spread)> {
+        let (z_hat, spread) = self.oracle.estimates()?.measure_again(policy)?;
+        for answer in self.answers.iter_mut().filter(|answer| answer.policy.is_same(policy)) {
+            answer.z_hat.clone_from(&z_hat);
+            answer.spread = Some(spread.clone());
+        }
+        Some((z_hat, spread))
+    }
+
+    fn play_afresh(&mut self, mixture: &Mixed) -> Result<(Vec<f64>, Spread)> {
+        match self.oracle.estimates() {
+            Some(oracle) => oracle.play_afresh(mixture),
+            None => Err(Error::Missing { what: "an oracle that plays its policies again".into() }),
+        }
+    }
+}
+
+impl<O: Respond> Checkpoint for Cache<O> {
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put(&self.answers.len());
         for answer in &self.answers {
-            // What an answer proved is not told twice.
+            // The bound of an answer went to the solver's evidence when the answer was new, which saves it.
             to.put(&answer.policy);
             to.put(&(answer.z_hat.clone(), answer.spread.clone()));
         }

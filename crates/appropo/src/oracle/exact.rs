@@ -1,24 +1,75 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Respond, Response};
+use super::{AnyOracle, MakeOracle, OracleEntry, OracleScene, Respond, Response};
 use crate::certificate::{Bound, Ceiling, Certificate, ValueFunction, least_payoff};
-use crate::env::TabularMdp;
+use crate::env::{EnvSpec, TabularMdp};
 use crate::error::{Error, Result, not_too_large};
 use crate::measurement::Discounting;
-use crate::policy::{Mixed, TabularPolicy};
+use crate::options::{Kind, Options, Table, options, words};
+use crate::policy::{AnyPolicy, Mixed, TabularPolicy};
 use crate::rl::{self, Occupancy, Plan};
 use crate::set::SharedSet;
-use crate::state::{Loader, Saver, misfit};
+use crate::state::{Checkpoint, Loader, Saver, misfit};
 
-/// How best responses are planned without a horizon. With one it is always backward induction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Planner {
-    /// Howard's policy iteration.
-    #[default]
-    PolicyIteration,
-    /// Value iteration to machine precision.
-    ValueIteration,
+words! {
+    /// How best responses are planned without a horizon. With one it is always backward induction.
+    pub enum Planner {
+        /// policies evaluated exactly
+        PolicyIteration = "policy-iteration",
+        /// values until they settle
+        ValueIteration = "value-iteration",
+    }
+}
+
+options! {
+    /// The options of [`Exact`].
+    pub struct ExactOptions {
+        /// How it plans without a horizon; with one it is always backward induction.
+        planner: Planner = Kind::Word(Planner::WORDS), defaulted "\"policy-iteration\"";
+    }
+}
+
+pub(super) static ENTRY: OracleEntry = OracleEntry {
+    name: "exact",
+    about: "planning in the known model: the default where there is one",
+    keys: ExactOptions::KEYS,
+    read: |given| Ok(Arc::new(ExactOptions::read(given)?)),
+};
+
+impl MakeOracle for ExactOptions {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn make(&self, scene: OracleScene) -> Result<AnyOracle> {
+        let model = known(scene.env)?.select(scene.selection);
+        Ok(AnyOracle::Responding(Box::new(Exact::new(model, scene.discounting, self.planner)?)))
+    }
+
+    fn check(&self, env: &EnvSpec) -> Result<()> {
+        known(env).map(drop)
+    }
+
+    fn tables(&self, _: &EnvSpec) -> Vec<(String, Table)> {
+        vec![(ENTRY.name.into(), Options::table(self))]
+    }
+
+    fn is_learning(&self) -> bool {
+        false
+    }
+}
+
+fn known(env: &EnvSpec) -> Result<&Arc<TabularMdp>> {
+    env.model().ok_or(Error::Unsuitable {
+        learner: "planning",
+        needs: "a known model, such as a table of probabilities",
+        instead: if env.is_countable() {
+            "\"model\", \"ppo\", \"a2c\" or \"q-learning\""
+        } else {
+            "\"ppo\" or \"a2c\""
+        },
+    })
 }
 
 /// Best responses in a known world, exact up to rounding, each with a certified bound.
@@ -31,7 +82,7 @@ pub struct Exact {
     /// Without discount and horizon: a bound on the steps left in each state.
     steps: Option<Vec<f64>>,
     /// Policies found before with what they measure, so that equal answers share one policy.
-    known: Vec<(Arc<TabularPolicy>, Vec<f64>)>,
+    known: Vec<(Arc<AnyPolicy>, Vec<f64>)>,
     /// Where among them is the policy of these actions.
     places: HashMap<Vec<u32>, usize>,
 }
@@ -83,7 +134,7 @@ impl Exact {
     }
 
     /// The long-term measurement of a mixed policy.
-    pub fn measure(&self, mixture: &Mixed<TabularPolicy>) -> Result<Vec<f64>> {
+    pub fn measure(&self, mixture: &Mixed) -> Result<Vec<f64>> {
         Ok(Occupancy::of_mixture(&self.model, &self.discounting, mixture)?.measure(&self.model))
     }
 
@@ -97,28 +148,21 @@ impl Exact {
         &self,
         certificate: &Certificate,
         set: &SharedSet,
-        mixture: &Mixed<TabularPolicy>,
+        mixture: &Mixed,
     ) -> Result<Certificate> {
         let measured = self.measure(mixture)?;
         certificate.recomputed(set, &self.model, &self.discounting, &self.decisions, measured)
     }
 
     /// Checks a certificate against this world, the set and the mixture it speaks of.
-    pub fn check(
-        &self,
-        certificate: &Certificate,
-        set: &SharedSet,
-        mixture: &Mixed<TabularPolicy>,
-    ) -> Result<()> {
+    pub fn check(&self, certificate: &Certificate, set: &SharedSet, mixture: &Mixed) -> Result<()> {
         let measured = self.measure(mixture)?;
         certificate.check(set, &self.model, &self.discounting, &self.decisions, &measured)
     }
 }
 
 impl Respond for Exact {
-    type Policy = TabularPolicy;
-
-    fn respond(&mut self, lam: &[f64], _offset: f64) -> Result<Response<TabularPolicy>> {
+    fn respond(&mut self, lam: &[f64], _offset: f64) -> Result<Response> {
         crate::error::dimension("lambda", lam.len(), self.model.measures().dim())?;
         crate::error::finite("lambda", lam)?;
         let plan = self.plan(&self.model.rewards(lam))?;
@@ -128,7 +172,7 @@ impl Respond for Exact {
                 let (states, actions) = (self.model.states(), self.model.actions());
                 let policy = TabularPolicy::deterministic(states, actions, plan.actions.clone())?;
                 let z_hat = Occupancy::of(&self.model, &self.discounting, &policy)?.measure(&self.model);
-                let known = (Arc::new(policy), z_hat);
+                let known = (Arc::new(policy.into()), z_hat);
                 self.places.insert(plan.actions, self.known.len());
                 self.known.push(known.clone());
                 known
@@ -138,13 +182,16 @@ impl Respond for Exact {
         // Where episodes can last beyond what numbers resolve, the answer stands without a bound.
         let value = least_payoff(&self.model, &self.discounting, &self.decisions, lam, &witness).ok();
         let bound = value.map(|value| Bound { value, witness: Arc::new(witness) });
-        Ok(Response { policy: Mixed::one(policy), z_hat, spread: None, bound, gave_up: false })
+        Ok(Response { policy: Mixed::shared(policy), z_hat, spread: None, bound, gave_up: false })
     }
 
-    fn fits(&self, policy: &TabularPolicy) -> bool {
-        (policy.states(), policy.actions()) == (self.model.states(), self.model.actions())
+    fn fits(&self, policy: &AnyPolicy) -> bool {
+        matches!(policy, AnyPolicy::Table(policy)
+            if (policy.states(), policy.actions()) == (self.model.states(), self.model.actions()))
     }
+}
 
+impl Checkpoint for Exact {
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put(&self.known.len());
         for (policy, z_hat) in &self.known {
@@ -158,8 +205,11 @@ impl Respond for Exact {
         self.known.clear();
         self.places.clear();
         for place in 0..from.get_length()? {
-            let policy = from.get_shared::<TabularPolicy>()?;
-            let actions = policy.actions_taken().filter(|_| self.fits(&policy));
+            let policy = from.get_shared::<AnyPolicy>()?;
+            let actions = match policy.as_ref() {
+                AnyPolicy::Table(table) if self.fits(&policy) => table.actions_taken(),
+                _ => None,
+            };
             let Some(actions) = actions else { return Err(misfit("a policy is for another world")) };
             self.places.insert(actions.to_vec(), place);
             let mut z_hat = vec![0.0; self.model.measures().dim()];

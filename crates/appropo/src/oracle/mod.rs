@@ -2,27 +2,35 @@
 
 mod cache;
 mod exact;
+mod external;
+mod learned;
 mod model;
 mod monte_carlo;
-mod positive;
 
 pub use cache::Cache;
-pub use exact::{Exact, Planner};
-pub use model::{Imagined, Model, ModelOptions};
+pub use exact::{Exact, ExactOptions, Planner};
+pub use external::{Answer, ExternalOracle, NAME as EXTERNAL};
+pub use learned::{Learned, LearnedOptions, LearnedOracle};
+pub use model::{Model, ModelOptions, ModelOracle};
 pub use monte_carlo::MonteCarlo;
-pub use positive::{Positive, PositiveOptions};
+
+use std::fmt;
+use std::sync::Arc;
 
 use crate::certificate::Bound;
-use crate::error::{Error, Result};
-use crate::measurement::Spread;
-use crate::policy::Mixed;
-use crate::state::{Loader, Saved, Saver};
+use crate::env::{EnvSpec, Environment, Interruptible, StopSignal};
+use crate::error::Result;
+use crate::measurement::{Discounting, Selection, Spread};
+use crate::options::{Given, Key, Result as OptionResult, Table};
+use crate::policy::{AnyPolicy, Mixed};
+use crate::random::Generator;
+use crate::state::Checkpoint;
 
 /// An answer to λ: a policy, its measurements, and what is known of all others.
-#[derive(Debug)]
-pub struct Response<P> {
+#[derive(Debug, Clone)]
+pub struct Response {
     /// π, a copy that nothing else changes; the paper's footnote allows it to be a mixture.
-    pub policy: Mixed<P>,
+    pub policy: Mixed,
     /// ẑ, its long-term measurement or an estimate.
     pub z_hat: Vec<f64>,
     /// What stands behind ẑ; `None` where it is exact.
@@ -33,30 +41,54 @@ pub struct Response<P> {
     pub gave_up: bool,
 }
 
-impl<P> Clone for Response<P> {
-    fn clone(&self) -> Self {
-        Self {
-            policy: self.policy.clone(),
-            z_hat: self.z_hat.clone(),
-            spread: self.spread.clone(),
-            bound: self.bound.clone(),
-            gave_up: self.gave_up,
-        }
+/// The best-response and the positive-response oracle.
+pub trait Respond: Checkpoint {
+    /// A policy for the scalar reward −λ·z. A best-response oracle maximises it; a positive-response oracle
+    /// may stop at any policy with λ·ẑ ≤ `offset`.
+    fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response>;
+
+    /// Steps taken in the environment so far.
+    fn samples(&self) -> u64 {
+        0
+    }
+
+    /// Better estimates of its answers, where they are estimates that more episodes make better.
+    fn estimates(&mut self) -> Option<&mut dyn Reestimate> {
+        None
+    }
+
+    /// Goes on from this policy at the next answer, where the oracle learns.
+    fn start_from(&mut self, _policy: &Mixed) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether a policy that was saved could be one of its own: it knows the states and actions of the same world.
+    fn fits(&self, _policy: &AnyPolicy) -> bool {
+        true
     }
 }
 
-/// A model of the world that answers as an oracle does, and that playing makes better.
-pub trait Imagine {
-    /// Who answers in the model as it is.
-    type Oracle: Respond;
+/// An oracle that plays its policies again to know them better.
+pub trait Reestimate {
+    /// Plays an answer of this weight in the mixture again.
+    fn investigate(&mut self, policy: &Mixed, weight: f64) -> Result<()>;
 
-    /// The oracle of the model. What it proves, it proves of the model only.
-    fn imagined(&mut self) -> Result<&mut Self::Oracle>;
+    /// ẑ of an earlier answer, where it is known better than when it was last told.
+    fn measure_again(&mut self, policy: &Mixed) -> Option<(Vec<f64>, Spread)>;
+
+    /// What fresh episodes of a mixture measure.
+    fn play_afresh(&mut self, mixture: &Mixed) -> Result<(Vec<f64>, Spread)>;
+}
+
+/// A model of the world that answers as an oracle does, and that playing makes better.
+pub trait ModelBased: Checkpoint {
+    /// The oracle of the model as it is. What it proves, it proves of the model only.
+    fn oracle(&mut self) -> Result<&mut dyn Respond>;
 
     /// Plays a mixed policy once, for as long as it matters.
-    fn practise(&mut self, mixture: &Mixed<<Self::Oracle as Respond>::Policy>) -> Result<()>;
+    fn rollout(&mut self, mixture: &Mixed) -> Result<()>;
 
-    /// Tries everything once more.
+    /// Tries every action once more.
     fn explore(&mut self) -> Result<()>;
 
     /// Whether no more steps can be taken.
@@ -65,75 +97,107 @@ pub trait Imagine {
     /// How much episodes differed in the world so far, entry by entry; not finite below two episodes.
     fn deviations(&self) -> Vec<f64>;
 
-    /// What a mixed policy measures in another model, drawn from those that may as well be true. Draws are numbered; until
-    /// more is played, the same number gives the same model.
-    fn doubt(&self, mixture: &Mixed<<Self::Oracle as Respond>::Policy>, draw: usize) -> Result<Vec<f64>>;
+    /// What a mixed policy measures in a model drawn from the posterior. Draws are numbered; until more is played, the
+    /// same number gives the same model.
+    fn posterior_sample(&self, mixture: &Mixed, draw: usize) -> Result<Vec<f64>>;
 
-    /// Steps taken in the world so far.
+    /// Steps taken in the environment so far.
     fn samples(&self) -> u64;
-
-    /// Writes what is needed to go on later.
-    fn save(&self, _: &mut Saver) -> Result<()> {
-        Err(Error::Unsaved { what: "this model" })
-    }
-
-    /// Takes it back, into a model made with the same settings.
-    fn load(&mut self, _: &mut Loader) -> Result<()> {
-        Err(Error::Unsaved { what: "this model" })
-    }
 }
 
-/// The best-response and the positive-response oracle.
-pub trait Respond {
-    /// The kind of policy it finds.
-    type Policy: Saved + Send + Sync + 'static;
+/// The options of an oracle, which make one for any problem.
+pub trait MakeOracle: fmt::Debug + Send + Sync {
+    /// Its registered name.
+    fn name(&self) -> &str;
 
-    /// A policy for the scalar reward −λ·z. A best-response oracle maximises it; a positive-response oracle
-    /// may stop at any policy with λ·ẑ ≤ `offset`.
-    fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<Self::Policy>>;
+    /// An oracle for a scene.
+    fn make(&self, scene: OracleScene) -> Result<AnyOracle>;
 
-    /// Plays to know an answer of this weight in the mixture better.
-    fn investigate(&mut self, _policy: &Mixed<Self::Policy>, _weight: f64) -> Result<()> {
-        Ok(())
-    }
+    /// Whether it can answer in an environment; the error says which can.
+    fn check(&self, env: &EnvSpec) -> Result<()>;
 
-    /// ẑ of an earlier answer, where it is known better than it was.
-    fn measure_again(&mut self, _policy: &Mixed<Self::Policy>) -> Result<Option<(Vec<f64>, Spread)>> {
-        Ok(None)
-    }
+    /// Every option as it is in force in an environment, by the name of whose option it is.
+    fn tables(&self, env: &EnvSpec) -> Vec<(String, Table)>;
 
-    /// What fresh episodes of a mixture measure; nothing where the oracle plays none.
-    fn play_afresh(&mut self, _mixture: &Mixed<Self::Policy>) -> Result<Option<(Vec<f64>, Spread)>> {
-        Ok(None)
-    }
-
-    /// Goes on from this policy, where the oracle learns.
-    fn start_from(&mut self, _policy: &Mixed<Self::Policy>) -> Result<()> {
-        Ok(())
-    }
-
-    /// Steps taken in the world so far.
-    fn samples(&self) -> u64 {
-        0
-    }
-
-    /// Whether the policy could be one of its own: it knows the states and actions of the same world.
-    fn fits(&self, _policy: &Self::Policy) -> bool {
+    /// Whether its answers are estimates by playing.
+    fn is_learning(&self) -> bool {
         true
     }
+}
 
-    /// Writes what is needed to go on later.
-    fn save(&self, _: &mut Saver) -> Result<()> {
-        Err(Error::Unsaved { what: "this oracle" })
+/// How an oracle is played against.
+pub enum AnyOracle {
+    /// It answers every λ.
+    Responding(Box<dyn Respond>),
+    /// It learns a model in which whole games are played.
+    ModelBased {
+        /// The model.
+        model: Box<dyn ModelBased>,
+        /// In how many models drawn from the posterior a mixture must lie in the set.
+        posterior_checks: usize,
+    },
+}
+
+/// What an oracle is asked about.
+pub struct OracleScene<'a> {
+    /// The environment.
+    pub env: &'a EnvSpec,
+    /// Which of its measurements λ weighs.
+    pub selection: &'a Selection,
+    /// How measurements add up along an episode.
+    pub discounting: Discounting,
+    /// Steps it may take in the environment.
+    pub samples: u64,
+    /// Says whether to stop.
+    pub stop: Option<StopSignal>,
+    /// All random draws.
+    pub rng: &'a mut Generator,
+}
+
+/// Steps after which an episode without a horizon is cut off.
+pub const LIMIT: usize = 1000;
+
+impl OracleScene<'_> {
+    /// Steps after which an episode is cut off in any case.
+    pub fn limit(&self) -> usize {
+        self.discounting.horizon().unwrap_or(LIMIT)
     }
 
-    /// Takes it back, into an oracle made with the same settings.
-    fn load(&mut self, _: &mut Loader) -> Result<()> {
-        Err(Error::Unsaved { what: "this oracle" })
+    /// An environment to play in, measured by what λ weighs.
+    pub fn environment(&self, copy: Option<usize>) -> Result<Box<dyn Environment>> {
+        let env = self.env.make_selected(copy, self.selection, self.discounting.horizon())?;
+        Ok(interruptible(env, self.env, &self.discounting, self.stop.clone()))
     }
 }
 
+/// An environment that ends when it is to stop, and whose episodes must end where nothing cuts them off.
+pub(crate) fn interruptible(
+    env: Box<dyn Environment>,
+    spec: &EnvSpec,
+    discounting: &Discounting,
+    stop: Option<StopSignal>,
+) -> Box<dyn Environment> {
+    let is_cut_off = discounting.horizon().is_some() || !spec.is_external() || spec.model().is_some();
+    Box::new(Interruptible::new(env, stop, if is_cut_off { usize::MAX } else { LIMIT }))
+}
+
+/// A kind of oracle that problems can name. Learners are named as oracles, too.
+#[derive(Debug)]
+pub struct OracleEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Its options.
+    pub keys: &'static [Key],
+    /// Reads them.
+    pub read: fn(&Given) -> OptionResult<Arc<dyn MakeOracle>>,
+}
+
+/// The oracles that problems can name besides the learners, in the order in which they are listed.
+pub(crate) static ENTRIES: [&OracleEntry; 3] = [&exact::ENTRY, &model::ENTRY, &external::ENTRY];
+
 /// Whether all policies of a mixture could be the oracle's.
-pub(crate) fn fits<O: Respond>(oracle: &O, mixture: &Mixed<O::Policy>) -> bool {
+pub(crate) fn fits(oracle: &(impl Respond + ?Sized), mixture: &Mixed) -> bool {
     mixture.parts().iter().all(|(_, policy)| oracle.fits(policy))
 }

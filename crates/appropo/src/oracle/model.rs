@@ -1,28 +1,59 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Exact, Imagine, Planner, Respond, Response};
-use crate::env::{Environment, Status, TabularMdp};
+use super::{AnyOracle, Exact, MakeOracle, ModelBased, OracleEntry, OracleScene, Planner, Respond, Response};
+use crate::env::{EnvSpec, Environment, Status, TabularMdp};
 use crate::error::{Error, Result, in_range, not_too_large};
 use crate::measurement::{Discounting, Estimate};
-use crate::policy::{Memory, Mixed, Policy, TabularPolicy};
+use crate::options::{Kind, Options, Table, options};
+use crate::policy::{AnyPolicy, Memory, Mixed, Policy, TabularPolicy};
 use crate::random::{self, Generator};
 use crate::rl::{self, Episode, Occupancy, Plan};
-use crate::state::{Loader, Saver, misfit};
+use crate::state::{Checkpoint, Loader, Saver, misfit};
 
-/// The settings of the model-based oracle.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModelOptions {
-    /// m, how often an action must have been tried in a state before its outcomes are trusted.
-    pub trials: usize,
-    /// Steps after which no more are taken.
-    pub budget: u64,
+options! {
+    /// The options of the model-based oracle.
+    pub struct ModelOptions {
+        /// m, how often an action must have been tried in a state before its outcomes are trusted.
+        trials: usize = Kind::Count(1, 1_000_000), defaulted "1";
+        /// In how many models drawn from the posterior a mixture must lie in the set before the search ends.
+        posterior_checks: usize = Kind::Count(1, 1_000_000), defaulted "50";
+    }
 }
 
-impl Default for ModelOptions {
-    /// 1 trial, a million steps.
-    fn default() -> Self {
-        Self { trials: 1, budget: 1_000_000 }
+pub(super) static ENTRY: OracleEntry = OracleEntry {
+    name: "model",
+    about: "planning in a model learnt by playing: the fewest samples where states can be counted",
+    keys: ModelOptions::KEYS,
+    read: |given| Ok(Arc::new(ModelOptions::read(given)?)),
+};
+
+impl MakeOracle for ModelOptions {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn make(&self, scene: OracleScene) -> Result<AnyOracle> {
+        let (env, limit) = (scene.environment(None)?, scene.limit());
+        let rng = random::split(scene.rng);
+        let model = Model::new(env, scene.discounting, limit, scene.samples, self.clone(), rng)?;
+        Ok(AnyOracle::ModelBased { model: Box::new(model), posterior_checks: self.posterior_checks })
+    }
+
+    fn check(&self, env: &EnvSpec) -> Result<()> {
+        if env.is_countable() { Ok(()) } else { Err(uncountable()) }
+    }
+
+    fn tables(&self, _: &EnvSpec) -> Vec<(String, Table)> {
+        vec![(ENTRY.name.into(), Options::table(self))]
+    }
+}
+
+fn uncountable() -> Error {
+    Error::Unsuitable {
+        learner: "the model-based oracle",
+        needs: "observations and actions that can be counted",
+        instead: "\"ppo\" or \"a2c\"",
     }
 }
 
@@ -30,10 +61,11 @@ impl Default for ModelOptions {
 ///
 /// It begins with a survey: plans lead to actions tried fewer than m times, made anew as soon as one has been tried,
 /// until none is likely to be met. While answering, such an action is not available. Samples do not grow with the number
-/// of calls: one model serves every λ, and only [`practise`](Imagine::practise) plays more.
+/// of calls: one model serves every λ, and only [`rollout`](ModelBased::rollout) plays more.
 pub struct Model {
     episode: Episode,
     discounting: Discounting,
+    budget: u64,
     options: ModelOptions,
     states: usize,
     actions: usize,
@@ -47,26 +79,27 @@ pub struct Model {
     /// The measurements of all episodes so far.
     played: Estimate,
     /// The oracle of the model as it is; `None` once an episode has begun.
-    imagined: Option<Imagined>,
+    planned: Option<ModelOracle>,
     rng: Generator,
 }
 
 /// Best responses in a model, by actions that are available in the world.
-pub struct Imagined {
+pub struct ModelOracle {
     exact: Exact,
     /// What stands for each action, as `[state * actions + action]`.
     available: Vec<u32>,
     actions: usize,
     /// What became of the exact oracle's policies, so that equal answers share one policy.
-    known: HashMap<Vec<u32>, Arc<TabularPolicy>>,
+    known: HashMap<Vec<u32>, Arc<AnyPolicy>>,
 }
 
-impl Respond for Imagined {
-    type Policy = TabularPolicy;
+impl Checkpoint for ModelOracle {}
 
-    fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<TabularPolicy>> {
+impl Respond for ModelOracle {
+    fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response> {
         let response = self.exact.respond(lam, offset)?;
         let [(_, planned)] = response.policy.parts() else { return Ok(response) };
+        let AnyPolicy::Table(planned) = planned.as_ref() else { return Ok(response) };
         let states = planned.states();
         let mut table = Vec::with_capacity(states * planned.stages());
         for (stage, state) in (0..planned.stages()).flat_map(|t| (0..states).map(move |s| (t, s))) {
@@ -77,10 +110,10 @@ impl Respond for Imagined {
             Some(policy) => Arc::clone(policy),
             None => {
                 let policy = TabularPolicy::deterministic(states, self.actions, table.clone())?;
-                Arc::clone(self.known.entry(table).or_insert(Arc::new(policy)))
+                Arc::clone(self.known.entry(table).or_insert(Arc::new(policy.into())))
             }
         };
-        Ok(Response { policy: Mixed::one(policy), ..response })
+        Ok(Response { policy: Mixed::shared(policy), ..response })
     }
 }
 
@@ -88,26 +121,24 @@ impl Respond for Imagined {
 const REACH: f64 = 0.02;
 
 /// How many times the surprises of the model those of drawn ones are.
-const DOUBT: f64 = 4.0;
+const POSTERIOR_SURPRISE: f64 = 4.0;
 
 /// In a model that was learnt some policies may never end, where in the world they do.
 const ALMOST_ONE: f64 = 0.9999;
 
 impl Model {
-    /// An oracle for a world of countable observations and actions. Episodes are cut off after `limit` steps.
+    /// An oracle for a world of countable observations and actions. Episodes are cut off after `limit` steps, and after
+    /// `budget` steps in all no more are taken.
     pub fn new(
         world: Box<dyn Environment>,
         discounting: Discounting,
         limit: usize,
+        budget: u64,
         options: ModelOptions,
         rng: Generator,
     ) -> Result<Self> {
         let (Some(states), Some(actions)) = (world.observations().count(), world.actions().count()) else {
-            return Err(Error::Unsuitable {
-                learner: "the model-based oracle",
-                needs: "observations and actions that can be counted",
-                instead: "\"ppo\" or \"a2c\"",
-            });
+            return Err(uncountable());
         };
         if let Some(horizon) = discounting.horizon() {
             not_too_large("horizon times states times actions", &[horizon, states, actions], 200_000_000)?;
@@ -118,6 +149,7 @@ impl Model {
         Ok(Self {
             episode: Episode::new(world, discounting.gamma(), limit),
             discounting: if endless { Discounting::new(ALMOST_ONE, None)? } else { discounting },
+            budget,
             options,
             states,
             actions,
@@ -128,7 +160,7 @@ impl Model {
             starts: Vec::new(),
             samples: 0,
             played: Estimate::new(dim),
-            imagined: None,
+            planned: None,
             rng,
         })
     }
@@ -137,7 +169,7 @@ impl Model {
     fn survey(&mut self) -> Result<()> {
         // One start with nothing new near it says little about other starts.
         let mut idle = 0.0;
-        while idle * REACH < 1.0 && self.samples < self.options.budget {
+        while idle * REACH < 1.0 && self.samples < self.budget {
             self.start()?;
             let before = self.samples;
             let mut plan = self.curiosity()?;
@@ -181,12 +213,12 @@ impl Model {
             Some((_, count)) => *count += 1,
             None => self.starts.push((start, 1)),
         }
-        self.imagined = None;
+        self.planned = None;
         Ok(())
     }
 
     fn goes_on(&self) -> bool {
-        self.episode.status() == Status::Running && self.samples < self.options.budget
+        self.episode.status() == Status::Running && self.samples < self.budget
     }
 
     /// Takes a step and remembers it. Returns whether the action was not trusted before.
@@ -248,17 +280,17 @@ impl Model {
     /// says: what was tried once would else look certain, and plans seek out what happened to go well. With a generator,
     /// a model drawn from those that may as well be true: the Dirichlet distribution with these counts, surprises four
     /// times as many, because few draws must notice what may be wrong.
-    fn estimated(&self, exploring: bool, mut doubt: Option<Generator>) -> Result<TabularMdp> {
+    fn estimated(&self, exploring: bool, mut posterior: Option<Generator>) -> Result<TabularMdp> {
         let end = self.states;
         let mut model = TabularMdp::builder(end + 1, self.actions, self.episode.world().measures().clone());
         model.terminal(end);
-        let weigh = |count: f64, doubt: &mut Option<Generator>| match doubt {
+        let weigh = |count: f64, posterior: &mut Option<Generator>| match posterior {
             Some(rng) => random::gamma(count, rng),
             None => count,
         };
-        let surprise = self.surprise() * if doubt.is_some() { DOUBT } else { 1.0 };
+        let surprise = self.surprise() * if posterior.is_some() { POSTERIOR_SURPRISE } else { 1.0 };
         let starts: Vec<f64> =
-            self.starts.iter().map(|start| weigh(f64::from(start.1), &mut doubt)).collect();
+            self.starts.iter().map(|start| weigh(f64::from(start.1), &mut posterior)).collect();
         let total: f64 = starts.iter().sum();
         for ((state, _), weight) in self.starts.iter().zip(starts) {
             model.start(*state, weight / total);
@@ -278,7 +310,7 @@ impl Model {
                 let share = surprise / f64::from(tried);
                 shares.extend(all.map(|&(n, o, count)| (n, o, share * f64::from(count))));
             }
-            shares.iter_mut().for_each(|(_, _, weight)| *weight = weigh(*weight, &mut doubt));
+            shares.iter_mut().for_each(|(_, _, weight)| *weight = weigh(*weight, &mut posterior));
             let total: f64 = shares.iter().map(|(_, _, weight)| weight).sum();
             for (next, outcome, weight) in shares {
                 model.transition(
@@ -293,27 +325,25 @@ impl Model {
     }
 }
 
-impl Imagine for Model {
-    type Oracle = Imagined;
-
-    fn imagined(&mut self) -> Result<&mut Imagined> {
+impl ModelBased for Model {
+    fn oracle(&mut self) -> Result<&mut dyn Respond> {
         if self.starts.is_empty() {
             self.survey()?;
         }
-        let imagined = match self.imagined.take() {
-            Some(imagined) => imagined,
+        let planned = match self.planned.take() {
+            Some(planned) => planned,
             None => {
                 let exact =
                     Exact::new(self.estimated(false, None)?, self.discounting, Planner::PolicyIteration)?;
                 let pairs = (0..self.states).flat_map(|s| (0..self.actions).map(move |a| (s, a)));
                 let available = pairs.map(|(s, a)| self.available(s, a) as u32).collect();
-                Imagined { exact, available, actions: self.actions, known: HashMap::new() }
+                ModelOracle { exact, available, actions: self.actions, known: HashMap::new() }
             }
         };
-        Ok(self.imagined.insert(imagined))
+        Ok(self.planned.insert(planned))
     }
 
-    fn practise(&mut self, mixture: &Mixed<TabularPolicy>) -> Result<()> {
+    fn rollout(&mut self, mixture: &Mixed) -> Result<()> {
         self.start()?;
         let (mut memory, mut action) = (Memory::default(), [0.0]);
         if let Some(policy) = mixture.draw(&mut self.rng) {
@@ -334,14 +364,14 @@ impl Imagine for Model {
     }
 
     fn is_spent(&self) -> bool {
-        self.samples >= self.options.budget
+        self.samples >= self.budget
     }
 
     fn deviations(&self) -> Vec<f64> {
         self.played.with_spread().1.deviations
     }
 
-    fn doubt(&self, mixture: &Mixed<TabularPolicy>, draw: usize) -> Result<Vec<f64>> {
+    fn posterior_sample(&self, mixture: &Mixed, draw: usize) -> Result<Vec<f64>> {
         let mut source = self.rng.clone();
         let rng = (0..draw).fold(random::split(&mut source), |_, _| random::split(&mut source));
         let model = self.estimated(false, Some(rng))?;
@@ -351,7 +381,9 @@ impl Imagine for Model {
     fn samples(&self) -> u64 {
         self.samples
     }
+}
 
+impl Checkpoint for Model {
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put(&self.options.trials);
         to.put(&self.outcomes);
@@ -389,20 +421,7 @@ impl Imagine for Model {
         self.samples = from.get()?;
         self.played = from.get_where("an estimate", |played: &Estimate| played.mean().len() == dim)?;
         self.rng = from.get()?;
-        self.imagined = None;
+        self.planned = None;
         self.episode.load(from)
-    }
-}
-
-impl Respond for Model {
-    type Policy = TabularPolicy;
-
-    fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response<TabularPolicy>> {
-        // What no policy can do in the model, one may well do in the world.
-        Ok(Response { bound: None, ..self.imagined()?.respond(lam, offset)? })
-    }
-
-    fn samples(&self) -> u64 {
-        self.samples
     }
 }

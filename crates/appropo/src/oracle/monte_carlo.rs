@@ -1,6 +1,6 @@
 use crate::error::{Result, in_range};
 use crate::measurement::Estimate;
-use crate::policy::{Memory, Mixed, Policy};
+use crate::policy::{Memory, Mixed};
 use crate::random::{self, Generator};
 use crate::rl::{Episode, play_episode};
 use crate::state::{Loader, Saver};
@@ -22,19 +22,14 @@ impl MonteCarlo {
     }
 
     /// Adds this many episodes of a mixed policy to `estimate`.
-    pub fn play<P: Policy>(
-        &mut self,
-        mixture: &Mixed<P>,
-        episodes: usize,
-        estimate: &mut Estimate,
-    ) -> Result<()> {
+    pub fn play(&mut self, mixture: &Mixed, episodes: usize, estimate: &mut Estimate) -> Result<()> {
         self.play_each(mixture, episodes, |sum, _| estimate.add(sum))
     }
 
     /// Plays this many episodes of a mixed policy and hands over Σ γⁱ zᵢ and the number of steps of each.
-    pub fn play_each<P: Policy>(
+    pub fn play_each(
         &mut self,
-        mixture: &Mixed<P>,
+        mixture: &Mixed,
         episodes: usize,
         mut observe: impl FnMut(&[f64], usize),
     ) -> Result<()> {

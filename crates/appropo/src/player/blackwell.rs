@@ -1,23 +1,52 @@
-use super::regret::{Regret, payoff};
-use super::{Decision, Player, check, separating};
+use std::sync::Arc;
+
+use super::mean::Mean;
+use super::{Decision, MakePlayer, Player, PlayerEntry, PlayerScene, Weights, check, separating};
 use crate::error::Result;
 use crate::measurement::Spread;
+use crate::options::{Options, Table, options};
 use crate::set::{ConvexSet, SharedSet};
-use crate::state::{Loader, Saver};
+use crate::state::{Checkpoint, Loader, Saver};
+
+options! {
+    /// The options of [`Blackwell`]: it has none.
+    pub struct BlackwellOptions {}
+}
+
+pub(super) static ENTRY: PlayerEntry = PlayerEntry {
+    name: "blackwell",
+    about: "needs no settings",
+    keys: BlackwellOptions::KEYS,
+    read: |given| Ok(Arc::new(BlackwellOptions::read(given)?)),
+};
+
+impl MakePlayer for BlackwellOptions {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn make(&self, set: &SharedSet, _: &PlayerScene) -> Result<Box<dyn Player>> {
+        Ok(Box::new(Blackwell::new(Arc::clone(set))))
+    }
+
+    fn table(&self, _: &SharedSet, _: &PlayerScene) -> Result<Table> {
+        Ok(Options::table(self))
+    }
+}
 
 /// Blackwell's player: λ points from the target set to the mean of all answers, λ ∝ z̄ − Γ(z̄).
 /// It needs neither the lift nor a step size.
 pub struct Blackwell {
     set: SharedSet,
     decision: Decision,
-    regret: Regret,
+    mean: Mean,
 }
 
 impl Blackwell {
     /// A player for `set`, starting with λ = 0.
     pub fn new(set: SharedSet) -> Self {
         let dim = set.dim();
-        Self { set, decision: Decision { lam: vec![0.0; dim], offset: 0.0 }, regret: Regret::new(dim) }
+        Self { set, decision: Decision { lam: vec![0.0; dim], offset: 0.0 }, mean: Mean::new(dim) }
     }
 }
 
@@ -28,39 +57,25 @@ impl Player for Blackwell {
 
     fn observe(&mut self, z_hat: &[f64], _: Option<&Spread>) -> Result<()> {
         check(&self.set, z_hat)?;
-        self.regret.add(payoff(&self.decision, z_hat), z_hat);
-        self.decision = separating(&self.set, self.regret.mean())?;
+        self.mean.add(z_hat);
+        self.decision = separating(&self.set, self.mean.point())?;
         Ok(())
     }
 
-    fn distance(&self) -> f64 {
-        self.set.distance(self.regret.mean())
+    fn weights(&self) -> Weights {
+        Weights::Uniform
     }
+}
 
-    fn z_bar(&self) -> &[f64] {
-        self.regret.mean()
-    }
-
-    fn weights(&self) -> Vec<(usize, f64)> {
-        self.regret.uniform()
-    }
-
-    fn keeps(&self, _: usize) -> bool {
-        true
-    }
-
-    fn regret(&self) -> f64 {
-        self.regret.against(self.set.distance(self.regret.mean()))
-    }
-
+impl Checkpoint for Blackwell {
     fn save(&self, to: &mut Saver) -> Result<()> {
         self.decision.save(to);
-        self.regret.save(to);
+        self.mean.save(to);
         Ok(())
     }
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.decision.load(from)?;
-        self.regret.load_uniform(from)
+        self.mean.load(from)
     }
 }

@@ -1,13 +1,61 @@
 use std::sync::Arc;
 
 use super::master::Hull;
-use super::regret::{Regret, payoff};
-use super::{Decision, Player, aim, check, separating};
+use super::{
+    Decision, MakePlayer, Margin, Player, PlayerEntry, PlayerScene, Weights, aim, check, keeps_margin,
+    separating,
+};
 use crate::error::Result;
 use crate::measurement::Spread;
+use crate::options::{Kind, Measurements, Options, Range, Table, options};
 use crate::set::{ConvexSet, Errors, SharedSet};
-use crate::state::{Loader, Saver, misfit};
+use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::vector;
+
+options! {
+    /// The options of [`FullyCorrective`].
+    pub struct FullyCorrectiveOptions {
+        /// By how many standard errors it keeps away from the set's edge while answers are estimates.
+        margin: f64 = Kind::Number(Range::FROM_ZERO), defaulted "1.75";
+        /// While the oracle learns: measurements by name that the first λ leads away from; those not named are 0.
+        anchor: Option<Measurements> = Kind::Measurements, optional "{ failure = 0.8 }";
+    }
+}
+
+pub(super) static ENTRY: PlayerEntry = PlayerEntry {
+    name: "fully-corrective",
+    about: "the default: few calls",
+    keys: FullyCorrectiveOptions::KEYS,
+    read: |given| Ok(Arc::new(FullyCorrectiveOptions::read(given)?)),
+};
+
+impl MakePlayer for FullyCorrectiveOptions {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn make(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Box<dyn Player>> {
+        let player = FullyCorrective::new(Arc::clone(set)).with_margin(self.margin);
+        let anchor =
+            self.anchor.as_ref().map(|anchor| anchor.vector(scene.measures, "anchor")).transpose()?;
+        Ok(Box::new(match anchor.filter(|_| scene.is_learning) {
+            Some(z) => player.anchored_at(&scene.selection.apply(&z))?,
+            None => player,
+        }))
+    }
+
+    fn table(&self, _: &SharedSet, scene: &PlayerScene) -> Result<Table> {
+        let mut table = Options::table(self);
+        if !scene.is_learning && self.margin == Self::default().margin {
+            table.remove("margin");
+        }
+        Ok(table)
+    }
+
+    fn rounds(&self) -> usize {
+        1000
+    }
+}
 
 /// The default player. In every round it finds the point x = Σ wᵢẑᵢ of the hull of all answers that is closest
 /// to the target set, and λ ∝ x − Γ(x).
@@ -20,16 +68,17 @@ pub struct FullyCorrective {
     aim: SharedSet,
     /// Where the aim was taken from, and the errors that it allows for.
     aimed: Option<(Vec<f64>, Vec<f64>)>,
-    caution: f64,
+    margin: f64,
     /// λ₁, which is a part of every later λ.
     anchor: Decision,
     hull: Hull,
     decision: Decision,
-    regret: Regret,
+    /// How many answers there were.
+    answers: usize,
 }
 
 /// More standard errors than this mean nothing.
-const MOST_CAUTION: f64 = 100.0;
+const MOST_MARGIN: f64 = 100.0;
 
 impl FullyCorrective {
     /// A player for `set`, starting with λ = 0.
@@ -39,17 +88,17 @@ impl FullyCorrective {
             aim: Arc::clone(&set),
             aimed: None,
             set,
-            caution: 1.0,
+            margin: 1.0,
             anchor: Decision { lam: vec![0.0; dim], offset: 0.0 },
             hull: Hull::new(dim),
             decision: Decision { lam: vec![0.0; dim], offset: 0.0 },
-            regret: Regret::new(dim),
+            answers: 0,
         }
     }
 
-    /// The same player, keeping away from the set's edge by this many standard errors instead of 1.
-    pub fn with_caution(self, caution: f64) -> Self {
-        Self { caution, ..self }
+    /// The same player, keeping away from the set's edge by this many standard errors, 1 unless said.
+    pub fn with_margin(self, margin: f64) -> Self {
+        Self { margin, ..self }
     }
 
     /// The same player, starting with the λ₁ that leads from `z` to the set, and adding λ₁ to every later λ.
@@ -77,7 +126,7 @@ impl FullyCorrective {
         if self.hull.is_uncertain() {
             // How much to tighten depends on the mixture, and the mixture on the aim.
             let mut errors = self.hull.errors();
-            vector::scale(&mut errors, self.caution);
+            vector::scale(&mut errors, self.margin);
             self.take_aim(self.hull.point().to_vec(), errors);
             self.hull.approach(&self.aim)?;
         }
@@ -95,17 +144,27 @@ impl Player for FullyCorrective {
 
     fn observe(&mut self, z_hat: &[f64], spread: Option<&Spread>) -> Result<()> {
         check(&self.set, z_hat)?;
-        self.hull.add(self.regret.rounds(), z_hat, spread.cloned());
-        self.regret.add(payoff(&self.decision, z_hat), z_hat);
+        self.hull.add(self.answers, z_hat, spread.cloned());
+        self.answers += 1;
         self.decide()
     }
 
-    fn is_cautious(&self) -> bool {
+    fn weights(&self) -> Weights {
+        Weights::Listed(self.hull.weights().collect())
+    }
+
+    fn margin(&mut self) -> Option<&mut dyn Margin> {
+        Some(self)
+    }
+}
+
+impl Margin for FullyCorrective {
+    fn is_uncertain(&self) -> bool {
         self.hull.is_uncertain()
     }
 
-    fn doubts(&self) -> Vec<(usize, f64)> {
-        if self.hull.is_uncertain() { self.weights() } else { Vec::new() }
+    fn distance(&self) -> f64 {
+        self.aim.distance(self.hull.point())
     }
 
     fn revise(&mut self, answers: Vec<(usize, Vec<f64>, Spread)>) -> Result<()> {
@@ -116,45 +175,30 @@ impl Player for FullyCorrective {
         self.decide()
     }
 
-    fn take_more_care(&mut self) -> Result<bool> {
-        let before = self.caution;
-        self.caution = (2.0 * before).min(MOST_CAUTION.max(before));
+    fn increase_margin(&mut self) -> Result<bool> {
+        if !keeps_margin(&self.set) {
+            return Ok(false);
+        }
+        let before = self.margin;
+        self.margin = (2.0 * before).min(MOST_MARGIN.max(before));
         self.decide()?;
-        Ok(self.caution > before)
+        Ok(self.margin > before)
     }
+}
 
-    fn distance(&self) -> f64 {
-        self.aim.distance(self.hull.point())
-    }
-
-    fn z_bar(&self) -> &[f64] {
-        self.hull.point()
-    }
-
-    fn weights(&self) -> Vec<(usize, f64)> {
-        self.hull.weights().collect()
-    }
-
-    fn keeps(&self, index: usize) -> bool {
-        self.hull.weights().any(|(i, _)| i == index)
-    }
-
-    fn regret(&self) -> f64 {
-        self.regret.against(self.set.distance(self.regret.mean()))
-    }
-
+impl Checkpoint for FullyCorrective {
     fn save(&self, to: &mut Saver) -> Result<()> {
         self.decision.save(to);
-        self.regret.save(to);
+        to.put(&self.answers);
         to.put(&self.aimed);
-        to.put(&self.caution);
+        to.put(&self.margin);
         self.hull.save(to);
         Ok(())
     }
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.decision.load(from)?;
-        self.regret.load(from)?;
+        self.answers = from.get_count("a number of answers")?;
         let dim = self.set.dim();
         let fits = |v: &Vec<f64>| v.len() == dim && v.iter().all(|v| v.is_finite());
         match from.get::<Option<(Vec<f64>, Vec<f64>)>>()? {
@@ -164,7 +208,7 @@ impl Player for FullyCorrective {
             }
             Some(_) => return Err(misfit("an aim is for another set")),
         }
-        self.caution = from.get_where("a caution", |caution| (0.0..=f64::MAX).contains(caution))?;
+        self.margin = from.get_where("a margin", |margin| (0.0..=f64::MAX).contains(margin))?;
         self.hull.load(from)
     }
 }

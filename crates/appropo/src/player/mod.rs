@@ -3,20 +3,22 @@
 mod blackwell;
 mod fully_corrective;
 pub(crate) mod master;
+pub(crate) mod mean;
 mod ogd;
-mod regret;
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use blackwell::Blackwell;
-pub use fully_corrective::FullyCorrective;
-pub use ogd::{Ogd, OnlineGradient, Steps};
+pub use blackwell::{Blackwell, BlackwellOptions};
+pub use fully_corrective::{FullyCorrective, FullyCorrectiveOptions};
+pub use ogd::{MomentumOptions, Ogd, OgdOptions, OnlineGradient, StepRule, Steps};
 
 use crate::error::{Error, Result};
-use crate::measurement::Spread;
+use crate::measurement::{Measures, Selection, Spread};
+use crate::options::{Given, Key, Result as OptionResult, Table};
 use crate::set::{ConvexSet, Errors, Product, SharedSet};
-use crate::state::{Loader, Saver};
+use crate::state::{Checkpoint, Loader, Saver};
 use crate::vector;
 
 /// λ with the half-space {z : lam·z ≤ offset} that contains the target set.
@@ -41,58 +43,101 @@ impl Decision {
 }
 
 /// A player of the repeated game against the oracle.
-pub trait Player {
+pub trait Player: Checkpoint {
     /// λₜ and its half-space.
     fn decision(&self) -> &Decision;
 
     /// Takes the answer ẑₜ and moves on to λₜ₊₁. `spread` is what stands behind it, unless it is exact.
     fn observe(&mut self, z_hat: &[f64], spread: Option<&Spread>) -> Result<()>;
 
-    /// Whether it aims at less than the set, because answers are estimates.
-    fn is_cautious(&self) -> bool {
-        false
-    }
+    /// With which weights the answers so far are mixed.
+    fn weights(&self) -> Weights;
 
-    /// The answers that are worth measuring again, with their weights; none where all are taken as they come.
-    fn doubts(&self) -> Vec<(usize, f64)> {
-        Vec::new()
-    }
-
-    /// Takes better estimates of earlier answers, given by their numbers.
-    fn revise(&mut self, _answers: Vec<(usize, Vec<f64>, Spread)>) -> Result<()> {
-        Ok(())
-    }
-
-    /// Keeps further away from the set's edge from now on; says whether it can.
-    fn take_more_care(&mut self) -> Result<bool> {
-        Ok(false)
-    }
-
-    /// The distance of z̄ from what the player aims at: the set, or less of it where answers are uncertain.
-    fn distance(&self) -> f64;
-
-    /// The mixture's measurement Σ wᵢẑᵢ so far.
-    fn z_bar(&self) -> &[f64];
-
-    /// The mixture's weights: answers are numbered from 0, those not listed have weight 0.
-    fn weights(&self) -> Vec<(usize, f64)>;
-
-    /// Whether answer `index` may still get weight.
-    fn keeps(&self, index: usize) -> bool;
-
-    /// Regretₜ of the decisions so far against the best fixed one.
-    fn regret(&self) -> f64;
-
-    /// Writes what is needed to go on later.
-    fn save(&self, _: &mut Saver) -> Result<()> {
-        Err(Error::Unsaved { what: "this player" })
-    }
-
-    /// Takes it back, into a player made with the same settings.
-    fn load(&mut self, _: &mut Loader) -> Result<()> {
-        Err(Error::Unsaved { what: "this player" })
+    /// The margin it keeps from the set's edge, where it allows for answers that are estimates.
+    fn margin(&mut self) -> Option<&mut dyn Margin> {
+        None
     }
 }
+
+/// The weights of a mixture, by the numbers of its answers, which are counted from 0.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Weights {
+    /// All answers alike.
+    Uniform,
+    /// These, and no others.
+    Listed(Vec<(usize, f64)>),
+}
+
+/// A player that allows for the errors of estimated answers: it aims at a smaller set than the target.
+pub trait Margin {
+    /// Whether any answer in the mixture is an estimate, so that less than the set is aimed at.
+    fn is_uncertain(&self) -> bool;
+
+    /// The distance of the mixture from what is aimed at.
+    fn distance(&self) -> f64;
+
+    /// Takes better estimates of earlier answers, given by their numbers.
+    fn revise(&mut self, answers: Vec<(usize, Vec<f64>, Spread)>) -> Result<()>;
+
+    /// Keeps further away from the set's edge from now on. `false` where that is not possible: the margin is as wide as
+    /// it may be, or no part of the set can be tightened.
+    fn increase_margin(&mut self) -> Result<bool>;
+}
+
+/// The options of a player, which make one for any set.
+pub trait MakePlayer: fmt::Debug + Send + Sync {
+    /// Its registered name.
+    fn name(&self) -> &str;
+
+    /// A player for `set`.
+    fn make(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Box<dyn Player>>;
+
+    /// Every option as it is in force for `set`.
+    fn table(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Table>;
+
+    /// The most rounds it plays unless told otherwise.
+    fn rounds(&self) -> usize {
+        20_000
+    }
+}
+
+/// What a player may know of the problem.
+#[derive(Clone, Copy)]
+pub struct PlayerScene<'a> {
+    /// What is measured.
+    pub measures: &'a Measures,
+    /// Which measurements the set is about.
+    pub selection: &'a Selection,
+    /// A bound on the measurements of all policies, where that is known; finding it takes a plan.
+    pub radius: &'a dyn Fn() -> Result<Option<f64>>,
+    /// The most rounds to play.
+    pub rounds: usize,
+    /// Whether the oracle learns.
+    pub is_learning: bool,
+}
+
+impl fmt::Debug for PlayerScene<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("PlayerScene").field("rounds", &self.rounds).finish_non_exhaustive()
+    }
+}
+
+/// A kind of player that problems can name.
+#[derive(Debug)]
+pub struct PlayerEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Its options.
+    pub keys: &'static [Key],
+    /// Reads them.
+    pub read: fn(&Given) -> OptionResult<Arc<dyn MakePlayer>>,
+}
+
+/// The players that problems can name, in the order in which they are listed.
+pub(crate) static ENTRIES: [&PlayerEntry; 4] =
+    [&fully_corrective::ENTRY, &ogd::ENTRY, &ogd::MOMENTUM_ENTRY, &blackwell::ENTRY];
 
 /// The decision that separates `x` from the set: λ = (x − Γ(x))/‖x − Γ(x)‖, or 0 if x lies in it.
 fn separating(set: &dyn ConvexSet, x: &[f64]) -> Result<Decision> {
@@ -121,6 +166,11 @@ pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &Errors) -> SharedSet {
     let tightened =
         [1.0, 0.5, 0.25, 0.125].into_iter().find_map(|part| set.tightened(x, &errors.scaled(part)));
     tightened.unwrap_or_else(|| Arc::clone(set))
+}
+
+/// Whether a margin can be kept from the edge of any block of the set, as [`aim`] does.
+fn keeps_margin(set: &SharedSet) -> bool {
+    set.blocks().map_or_else(|| set.can_tighten(), |blocks| blocks.iter().any(keeps_margin))
 }
 
 /// Whether `x` lies in the set even if it is off by `errors`; in blocks that are too small for that, whether it may lie

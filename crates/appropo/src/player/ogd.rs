@@ -1,11 +1,129 @@
 use std::sync::Arc;
 
-use super::regret::{Regret, payoff};
-use super::{Decision, Player, project};
+use super::mean::Mean;
+use super::{Decision, MakePlayer, Player, PlayerEntry, PlayerScene, Weights, project};
 use crate::error::{Result, in_range};
 use crate::measurement::Spread;
+use crate::options::{Kind, Options, Range, Table, options, words};
 use crate::set::{ConvexSet, Lambda, Lift, SharedSet};
-use crate::state::{Loader, Saver};
+use crate::state::{Checkpoint, Loader, Saver};
+use crate::theory;
+use crate::vector;
+
+words! {
+    /// How the step size goes on.
+    pub enum StepRule {
+        /// η in every round
+        Constant = "constant",
+        /// η/√t in round t
+        Decreasing = "decreasing",
+    }
+}
+
+options! {
+    /// The options of [`Ogd`].
+    pub struct OgdOptions {
+        /// κ, the height of the lifted set; by default from Lemma 3.5.
+        kappa: Option<f64> = Kind::Number(Range::POSITIVE), optional "20";
+        /// η, the step size; by default from Theorem 3.3.
+        eta: Option<f64> = Kind::Number(Range::POSITIVE), optional "0.1";
+        /// How the step size goes on.
+        steps: StepRule = Kind::Word(StepRule::WORDS), defaulted "\"constant\"";
+        /// How much of the last step is taken again; 0 is plain gradient descent.
+        momentum: f64 = Kind::Number(Range::BELOW_ONE), defaulted "0";
+    }
+}
+
+options! {
+    /// The options of [`Ogd`] with momentum, which the paper's experiments use.
+    pub struct MomentumOptions {
+        /// κ, the height of the lifted set; by default from Lemma 3.5.
+        kappa: Option<f64> = Kind::Number(Range::POSITIVE), optional "20";
+        /// η, the step size; by default from Theorem 3.3.
+        eta: Option<f64> = Kind::Number(Range::POSITIVE), optional "0.1";
+        /// How the step size goes on.
+        steps: StepRule = Kind::Word(StepRule::WORDS), defaulted "\"constant\"";
+        /// How much of the last step is taken again.
+        momentum: f64 = Kind::Number(Range::BELOW_ONE), defaulted "0.9";
+    }
+}
+
+pub(super) static ENTRY: PlayerEntry = PlayerEntry {
+    name: "ogd",
+    about: "the paper's: gradient descent",
+    keys: OgdOptions::KEYS,
+    read: |given| Ok(Arc::new(OgdOptions::read(given)?)),
+};
+
+pub(super) static MOMENTUM_ENTRY: PlayerEntry = PlayerEntry {
+    name: "momentum",
+    about: "ogd with momentum 0.9",
+    keys: MomentumOptions::KEYS,
+    read: |given| Ok(Arc::new(MomentumOptions::read(given)?)),
+};
+
+/// δ of Lemma 3.5: how much farther the set may be than its cone, at the default κ.
+const DELTA: f64 = 0.5;
+/// κ of the paper's experiments, for worlds whose measurements have no known bound.
+const PAPER_KAPPA: f64 = 20.0;
+
+impl OgdOptions {
+    /// κ and η in force.
+    pub fn gains(&self, set: &dyn ConvexSet, radius: Option<f64>, rounds: usize) -> (f64, f64) {
+        let kappa = self.kappa.unwrap_or_else(|| match set.radius().filter(|r| *r > 0.0).or(radius) {
+            Some(radius) => theory::kappa(radius, DELTA).max(1e-6),
+            None => PAPER_KAPPA,
+        });
+        // Momentum multiplies a constant gain by 1/(1 − momentum).
+        let bound = radius.unwrap_or(kappa).hypot(kappa) / (1.0 - self.momentum);
+        let eta = self.eta.unwrap_or_else(|| match self.steps {
+            StepRule::Constant => theory::step_size(bound, rounds),
+            StepRule::Decreasing => 1.0 / bound,
+        });
+        (kappa, eta)
+    }
+}
+
+impl MakePlayer for OgdOptions {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn make(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Box<dyn Player>> {
+        let (kappa, eta) = self.gains(set, (scene.radius)()?, scene.rounds);
+        let steps = match self.steps {
+            StepRule::Constant => Steps::Constant(eta),
+            StepRule::Decreasing => Steps::Decreasing(eta),
+        };
+        Ok(Box::new(Ogd::new(Arc::clone(set), kappa, steps, self.momentum)?))
+    }
+
+    fn table(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Table> {
+        let (kappa, eta) = self.gains(set, (scene.radius)()?, scene.rounds);
+        Ok(Options::table(&Self { kappa: Some(kappa), eta: Some(eta), ..self.clone() }))
+    }
+}
+
+impl From<&MomentumOptions> for OgdOptions {
+    fn from(options: &MomentumOptions) -> Self {
+        let MomentumOptions { kappa, eta, steps, momentum } = *options;
+        Self { kappa, eta, steps, momentum }
+    }
+}
+
+impl MakePlayer for MomentumOptions {
+    fn name(&self) -> &str {
+        MOMENTUM_ENTRY.name
+    }
+
+    fn make(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Box<dyn Player>> {
+        OgdOptions::from(self).make(set, scene)
+    }
+
+    fn table(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Table> {
+        MakePlayer::table(&OgdOptions::from(self), set, scene)
+    }
+}
 
 /// The step sizes ηₜ of online gradient descent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,19 +204,20 @@ impl<S: ConvexSet> OnlineGradient<S> {
 /// κ is appended once to ẑ and kept out of the scalar reward: a decision (λ, λ_κ) is the half-space
 /// λ·z ≤ −κλ_κ.
 pub struct Ogd {
-    set: SharedSet,
     learner: OnlineGradient<Lambda<Lift>>,
     decision: Decision,
-    regret: Regret,
+    /// The answers' mean, and what λ was paid for them.
+    mean: Mean,
+    payoffs: f64,
 }
 
 impl Ogd {
     /// A player for `set` with height `kappa`; momentum 0 is plain gradient descent.
     pub fn new(set: SharedSet, kappa: f64, steps: Steps, momentum: f64) -> Result<Self> {
-        let regret = Regret::new(set.dim());
-        let lifted = Lift::new(Arc::clone(&set), kappa)?;
-        let learner = OnlineGradient::new(Lambda::new(lifted), steps, momentum)?;
-        let mut player = Self { set, decision: Decision { lam: Vec::new(), offset: 0.0 }, learner, regret };
+        let mean = Mean::new(set.dim());
+        let learner = OnlineGradient::new(Lambda::new(Lift::new(set, kappa)?), steps, momentum)?;
+        let decision = Decision { lam: Vec::new(), offset: 0.0 };
+        let mut player = Self { learner, decision, mean, payoffs: 0.0 };
         player.decide();
         Ok(player)
     }
@@ -115,6 +234,13 @@ impl Ogd {
     fn lifted(&self, z: &[f64]) -> Vec<f64> {
         z.iter().copied().chain([self.kappa()]).collect()
     }
+
+    /// Regretₜ of the decisions so far against the best fixed one, which would have been paid T times the distance of
+    /// the answers' mean from the cone.
+    pub fn regret(&self) -> f64 {
+        let distance = self.learner.decisions().cone().distance(&self.lifted(self.mean.point()));
+        self.mean.count() as f64 * distance - self.payoffs
+    }
 }
 
 impl Player for Ogd {
@@ -123,43 +249,32 @@ impl Player for Ogd {
     }
 
     fn observe(&mut self, z_hat: &[f64], _: Option<&Spread>) -> Result<()> {
-        crate::error::dimension("measurement", z_hat.len(), self.regret.mean().len())?;
+        crate::error::dimension("measurement", z_hat.len(), self.mean.point().len())?;
         crate::error::finite("measurement", z_hat)?;
-        self.regret.add(payoff(&self.decision, z_hat), z_hat);
+        self.payoffs += vector::dot(&self.decision.lam, z_hat) - self.decision.offset;
+        self.mean.add(z_hat);
         self.learner.observe(&self.lifted(z_hat))?;
         self.decide();
         Ok(())
     }
 
-    fn distance(&self) -> f64 {
-        self.set.distance(self.regret.mean())
+    fn weights(&self) -> Weights {
+        Weights::Uniform
     }
+}
 
-    fn z_bar(&self) -> &[f64] {
-        self.regret.mean()
-    }
-
-    fn weights(&self) -> Vec<(usize, f64)> {
-        self.regret.uniform()
-    }
-
-    fn keeps(&self, _: usize) -> bool {
-        true
-    }
-
-    fn regret(&self) -> f64 {
-        self.regret.against(self.learner.decisions().cone().distance(&self.lifted(self.regret.mean())))
-    }
-
+impl Checkpoint for Ogd {
     fn save(&self, to: &mut Saver) -> Result<()> {
         self.learner.save(to);
-        self.regret.save(to);
+        to.put(&self.payoffs);
+        self.mean.save(to);
         Ok(())
     }
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.learner.load(from)?;
         self.decide();
-        self.regret.load_uniform(from)
+        from.get_finite("a payoff", std::slice::from_mut(&mut self.payoffs))?;
+        self.mean.load(from)
     }
 }

@@ -1,4 +1,6 @@
-use super::{GreedyPolicy, Memory, NetworkPolicy, OutsidePolicy, Policy, TabularPolicy};
+use std::borrow::Cow;
+
+use super::{ExternalPolicy, GreedyPolicy, Memory, NetworkPolicy, Policy, TabularPolicy};
 use crate::error::Result;
 use crate::random::{self, Generator};
 use crate::state::{Loader, Saved, Saver};
@@ -13,7 +15,7 @@ pub enum AnyPolicy {
     /// From a learner of networks.
     Network(NetworkPolicy),
     /// From another program.
-    Outside(OutsidePolicy),
+    External(ExternalPolicy),
 }
 
 impl From<TabularPolicy> for AnyPolicy {
@@ -34,7 +36,21 @@ impl From<NetworkPolicy> for AnyPolicy {
     }
 }
 
+impl From<ExternalPolicy> for AnyPolicy {
+    fn from(policy: ExternalPolicy) -> Self {
+        Self::External(policy)
+    }
+}
+
 impl AnyPolicy {
+    /// The policy as a table where it is one already, else made one, where states and actions can be counted.
+    pub fn as_table(&self) -> Option<Cow<'_, TabularPolicy>> {
+        match self {
+            Self::Table(policy) => Some(Cow::Borrowed(policy)),
+            _ => self.table().map(Cow::Owned),
+        }
+    }
+
     /// Writes the most likely action, or the mean of a continuous one. Constraints that the policy satisfies may not
     /// hold for what it would do most often.
     /// A policy of another program acts as ever.
@@ -43,7 +59,9 @@ impl AnyPolicy {
             Self::Table(policy) => action[0] = policy.most_likely(step, observation[0] as usize) as f64,
             Self::Greedy(policy) => action[0] = policy.greedy(observation[0] as usize) as f64,
             Self::Network(policy) => policy.most_likely(observation, memory, action),
-            Self::Outside(policy) => policy.act(observation, step, &mut random::generator(0), memory, action),
+            Self::External(policy) => {
+                policy.act(observation, step, &mut random::generator(0), memory, action)
+            }
         }
     }
 }
@@ -61,7 +79,7 @@ impl Policy for AnyPolicy {
             Self::Table(policy) => policy.act(observation, step, rng, memory, action),
             Self::Greedy(policy) => policy.act(observation, step, rng, memory, action),
             Self::Network(policy) => policy.act(observation, step, rng, memory, action),
-            Self::Outside(policy) => policy.act(observation, step, rng, memory, action),
+            Self::External(policy) => policy.act(observation, step, rng, memory, action),
         }
     }
 
@@ -70,7 +88,7 @@ impl Policy for AnyPolicy {
             Self::Table(policy) => policy.table(),
             Self::Greedy(policy) => policy.table(),
             Self::Network(policy) => policy.table(),
-            Self::Outside(policy) => policy.table(),
+            Self::External(policy) => policy.table(),
         }
     }
 }
@@ -81,7 +99,7 @@ impl Saved for AnyPolicy {
             Self::Table(policy) => (to.put(&0u8), to.put(policy)),
             Self::Greedy(policy) => (to.put(&1u8), to.put(policy)),
             Self::Network(policy) => (to.put(&2u8), to.put(policy)),
-            Self::Outside(policy) => (to.put(&3u8), to.put(policy)),
+            Self::External(policy) => (to.put(&3u8), to.put(policy)),
         };
     }
     fn restore(from: &mut Loader) -> Result<Self> {
@@ -89,7 +107,7 @@ impl Saved for AnyPolicy {
             0 => Self::Table(from.get()?),
             1 => Self::Greedy(from.get()?),
             2 => Self::Network(from.get()?),
-            _ => Self::Outside(from.get()?),
+            _ => Self::External(from.get()?),
         })
     }
 }

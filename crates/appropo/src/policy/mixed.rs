@@ -1,26 +1,21 @@
 use std::sync::Arc;
 
+use super::AnyPolicy;
 use crate::error::Result;
 use crate::random::{self, Generator};
 use crate::state::{Loader, Saved, Saver, misfit};
 
 /// A mixed policy μ: before an episode one policy is drawn, which then takes all its actions.
-#[derive(Debug)]
-pub struct Mixed<P> {
-    parts: Vec<(f64, Arc<P>)>,
+#[derive(Debug, Clone)]
+pub struct Mixed {
+    parts: Vec<(f64, Arc<AnyPolicy>)>,
 }
 
-impl<P> Clone for Mixed<P> {
-    fn clone(&self) -> Self {
-        Self { parts: self.parts.clone() }
-    }
-}
-
-impl<P> Mixed<P> {
+impl Mixed {
     /// Policies with their weights. Weights are scaled to sum 1, zero weights dropped, and the same policy
     /// given twice is merged.
-    pub fn new(parts: impl IntoIterator<Item = (f64, Arc<P>)>) -> Self {
-        let mut merged: Vec<(f64, Arc<P>)> = Vec::new();
+    pub fn new(parts: impl IntoIterator<Item = (f64, Arc<AnyPolicy>)>) -> Self {
+        let mut merged: Vec<(f64, Arc<AnyPolicy>)> = Vec::new();
         let mut places = std::collections::HashMap::new();
         for (weight, policy) in parts {
             if weight > 0.0 {
@@ -40,20 +35,20 @@ impl<P> Mixed<P> {
     }
 
     /// One policy alone.
-    pub fn one(policy: Arc<P>) -> Self {
+    pub fn one(policy: impl Into<AnyPolicy>) -> Self {
+        Self::shared(Arc::new(policy.into()))
+    }
+
+    /// One policy alone, which others have too.
+    pub fn shared(policy: Arc<AnyPolicy>) -> Self {
         Self { parts: vec![(1.0, policy)] }
     }
 
     /// A mixture of mixtures.
-    pub fn flatten(parts: impl IntoIterator<Item = (f64, Mixed<P>)>) -> Self {
+    pub fn flatten(parts: impl IntoIterator<Item = (f64, Mixed)>) -> Self {
         Self::new(parts.into_iter().flat_map(|(weight, mixed)| {
             mixed.parts.into_iter().map(move |(share, policy)| (weight * share, policy))
         }))
-    }
-
-    /// The same mixture of policies of another kind.
-    pub fn map<Q>(&self, mut kind: impl FnMut(&P) -> Q) -> Mixed<Q> {
-        Mixed { parts: self.parts.iter().map(|(weight, policy)| (*weight, Arc::new(kind(policy)))).collect() }
     }
 
     /// Whether it mixes the very same policies.
@@ -64,18 +59,18 @@ impl<P> Mixed<P> {
     }
 
     /// The policies and their probabilities μ(π).
-    pub fn parts(&self) -> &[(f64, Arc<P>)] {
+    pub fn parts(&self) -> &[(f64, Arc<AnyPolicy>)] {
         &self.parts
     }
 
     /// The policy of the next episode; `None` for a mixture of nothing.
-    pub fn draw(&self, rng: &mut Generator) -> Option<&P> {
+    pub fn draw(&self, rng: &mut Generator) -> Option<&AnyPolicy> {
         let chosen = random::choose(self.parts.iter().map(|(w, _)| *w), 1.0, rng);
         self.parts.get(chosen).map(|(_, policy)| policy.as_ref())
     }
 }
 
-impl<P: Saved + Send + Sync + 'static> Saved for Mixed<P> {
+impl Saved for Mixed {
     fn save(&self, to: &mut Saver) {
         to.put(&self.parts.len());
         for (weight, policy) in &self.parts {
@@ -100,13 +95,15 @@ impl<P: Saved + Send + Sync + 'static> Saved for Mixed<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::TabularPolicy;
 
     /// A third of all mixtures came back from their files with other weights, scaled twice.
     #[test]
     fn a_mixture_made_again_is_the_same() {
         let mut rng = random::generator(1);
+        let policy = |i: usize| Arc::new(AnyPolicy::from(TabularPolicy::uniform(i + 1, 1)));
         for count in 1..200 {
-            let mixture = Mixed::new((0..count).map(|i| (random::unit(&mut rng), Arc::new(i))));
+            let mixture = Mixed::new((0..count).map(|i| (random::unit(&mut rng), policy(i))));
             let again = Mixed::new(mixture.parts().iter().cloned());
             assert!(again.is_same(&mixture), "{count} policies");
         }

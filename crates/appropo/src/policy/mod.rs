@@ -1,19 +1,19 @@
 //! Policies: what to do, given what is seen.
 
 mod any;
+mod external;
 mod greedy;
 mod mixed;
 mod network;
-mod outside;
 mod tabular;
 
 pub use any::AnyPolicy;
+pub use external::{Act, ExternalPolicy, Tensor};
 pub use greedy::GreedyPolicy;
 pub(crate) use greedy::best;
 pub use mixed::Mixed;
 pub use network::{Actions, NetworkPolicy};
 pub(crate) use network::{gaussian_log_density, softmax};
-pub use outside::{Act, OutsidePolicy, Tensor};
 pub use tabular::TabularPolicy;
 
 use std::sync::Arc;

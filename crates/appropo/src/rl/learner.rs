@@ -1,53 +1,97 @@
+use std::fmt;
+use std::sync::Arc;
+
+use crate::env::{EnvSpec, Environment};
 use crate::error::{Error, Result};
 use crate::measurement::Estimate;
-use crate::policy::Policy;
-use crate::state::{Loader, Saved, Saver};
+use crate::options::{Given, Key, Result as OptionResult, Table};
+use crate::policy::AnyPolicy;
+use crate::random::Generator;
+use crate::state::{Checkpoint, Loader, Saver};
 use crate::vector;
 
 /// A reinforcement-learning algorithm that maximises a scalar reward made of the measurements.
-pub trait Learner {
-    /// The kind of policy it learns.
-    type Policy: Policy + Saved + Send + Sync + 'static;
-
-    /// Plays for a while and learns from it, for the reward weights·z. Every episode that is over goes to `trail`.
+pub trait Learner: Checkpoint {
+    /// Plays for a while and learns from it, for the reward weights·z. Every episode that is over goes to `window`.
     /// Returns the number of steps taken.
-    fn learn(&mut self, weights: &[f64], trail: &mut Trail) -> Result<usize>;
+    fn learn(&mut self, weights: &[f64], window: &mut EpisodeWindow) -> Result<usize>;
 
     /// A copy of the policy as it is now.
-    fn policy(&self) -> Self::Policy;
+    fn policy(&self) -> AnyPolicy;
 
     /// Goes on from another policy, which it found before.
-    fn start_from(&mut self, policy: &Self::Policy) -> Result<()>;
+    fn start_from(&mut self, policy: &AnyPolicy) -> Result<()>;
 
     /// Goes on from a policy drawn at random.
     fn start_afresh(&mut self);
 
-    /// Whether the policy could be one of its own.
-    fn fits(&self, _: &Self::Policy) -> bool {
+    /// Whether a policy that was saved could be one of its own.
+    fn fits(&self, _: &AnyPolicy) -> bool {
         true
     }
+}
 
-    /// Writes what is needed to go on later.
-    fn save(&self, _: &mut Saver) -> Result<()> {
-        Err(Error::Unsaved { what: "this learner" })
-    }
+/// The options of a learner, which make one for any environment.
+pub trait MakeLearner: fmt::Debug + Send + Sync {
+    /// Its registered name.
+    fn name(&self) -> &str;
 
-    /// Takes it back, into a learner made with the same settings.
-    fn load(&mut self, _: &mut Loader) -> Result<()> {
-        Err(Error::Unsaved { what: "this learner" })
+    /// A learner in the environments of a scene.
+    fn make(&self, scene: LearnerScene) -> Result<Box<dyn Learner>>;
+
+    /// Every option as it is in force in an environment.
+    fn table(&self, env: &EnvSpec) -> Table;
+
+    /// Whether it can learn in an environment.
+    fn check(&self, _env: &EnvSpec) -> Result<()> {
+        Ok(())
     }
+}
+
+/// Where a learner learns.
+pub struct LearnerScene<'a> {
+    /// The environment as the problem has it.
+    pub env: &'a EnvSpec,
+    /// The environments to play in at once, alike; they measure what the constraints look at.
+    pub envs: Vec<Box<dyn Environment>>,
+    /// γ.
+    pub gamma: f64,
+    /// Steps after which an episode is cut off in any case.
+    pub limit: usize,
+    /// Set where nothing is measured any more once an episode is cut off: after these steps, or as the environment says.
+    pub finite_horizon: Option<Option<usize>>,
+    /// All random draws.
+    pub rng: Generator,
+}
+
+/// A kind of learner that problems can name.
+#[derive(Debug)]
+pub struct LearnerEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Its options.
+    pub keys: &'static [Key],
+    /// Reads them.
+    pub read: fn(&Given) -> OptionResult<Arc<dyn MakeLearner>>,
+}
+
+/// The error for a policy that a learner can't go on from.
+pub(crate) fn not_its_own(learner: &'static str) -> Error {
+    Error::State { problem: format!("the policy is none that {learner} found") }
 }
 
 /// The long-term measurements of the last n episodes.
 #[derive(Debug, Clone)]
-pub struct Trail {
+pub struct EpisodeWindow {
     dim: usize,
     most: usize,
     sums: Vec<f64>,
     episodes: usize,
 }
 
-impl Trail {
+impl EpisodeWindow {
     /// Room for the last `most` episodes of `dim` measurements each.
     pub fn new(most: usize, dim: usize) -> Self {
         Self { dim, most, sums: vec![0.0; most * dim], episodes: 0 }

@@ -12,14 +12,19 @@ mod value_iteration;
 
 pub use actor_critic::ActorCritic;
 pub use backward_induction::backward_induction;
-pub use learner::{Learner, Trail};
+pub(crate) use learner::not_its_own;
+pub use learner::{EpisodeWindow, Learner, LearnerEntry, LearnerScene, MakeLearner};
 pub use occupancy::Occupancy;
 pub use policy_iteration::policy_iteration;
-pub use q_learning::{Backup, QLearner, QOptions};
+pub use q_learning::{Backup, QLearner, QLearningOptions};
 pub use rollout::{Episode, play_episode};
 pub use value_iteration::value_iteration;
 
 use crate::env::TabularMdp;
+
+/// The learners that problems can name, in the order in which they are listed.
+pub(crate) static LEARNERS: [&LearnerEntry; 3] =
+    [&actor_critic::A2C_ENTRY, &actor_critic::PPO_ENTRY, &q_learning::ENTRY];
 
 /// An optimal deterministic policy with its value function.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 use super::chain::Chain;
 use super::decision_states;
 use crate::env::TabularMdp;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::measurement::Discounting;
 use crate::policy::{Mixed, TabularPolicy};
 use crate::vector::add_scaled;
@@ -59,15 +59,12 @@ impl Occupancy {
     }
 
     /// The occupancy of a mixed policy: the weighted sum of its parts'.
-    pub fn of_mixture(
-        model: &TabularMdp,
-        discounting: &Discounting,
-        mixture: &Mixed<TabularPolicy>,
-    ) -> Result<Self> {
+    pub fn of_mixture(model: &TabularMdp, discounting: &Discounting, mixture: &Mixed) -> Result<Self> {
         let entries = model.states() * model.actions() * discounting.horizon().unwrap_or(1);
         let mut sum = Self { states: model.states(), actions: model.actions(), mass: vec![0.0; entries] };
         for (weight, policy) in mixture.parts() {
-            add_scaled(&mut sum.mass, *weight, &Self::of(model, discounting, policy)?.mass);
+            let policy = policy.as_table().ok_or(Error::NoTable)?;
+            add_scaled(&mut sum.mass, *weight, &Self::of(model, discounting, &policy)?.mass);
         }
         Ok(sum)
     }

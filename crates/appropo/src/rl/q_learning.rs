@@ -1,43 +1,76 @@
-use super::{Episode, Learner, Trail};
-use crate::env::{Environment, Status};
+use std::sync::Arc;
+
+use super::{Episode, EpisodeWindow, Learner, LearnerEntry, LearnerScene, MakeLearner, not_its_own};
+use crate::env::{EnvSpec, Environment, Status};
 use crate::error::{Error, Result, dimension, in_range};
-use crate::policy::{GreedyPolicy, best};
+use crate::options::{Kind, Options, Range, Table, options, words};
+use crate::policy::{AnyPolicy, GreedyPolicy, best};
 use crate::random::{self, Generator};
-use crate::state::{Loader, Saver};
+use crate::state::{Checkpoint, Loader, Saver};
 use crate::vector;
 
-/// What the value of the next state is taken to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Backup {
-    /// That of its best action: Q-learning (Watkins 1989).
-    QLearning,
-    /// That of the action taken there: SARSA (Rummery and Niranjan 1994).
-    Sarsa,
-}
-
-/// The settings of Q-learning and SARSA.
-#[derive(Debug, Clone, PartialEq)]
-pub struct QOptions {
+words! {
     /// What the value of the next state is taken to be.
-    pub backup: Backup,
-    /// The step size.
-    pub rate: f64,
-    /// How often an action is taken at random.
-    pub epsilon: f64,
-    /// Q(s, a) before anything is learnt. More than can be had makes the learner try everything.
-    pub optimism: f64,
+    pub enum Backup {
+        /// that of its best action (Watkins 1989)
+        QLearning = "q-learning",
+        /// that of the action taken there (Rummery and Niranjan 1994)
+        Sarsa = "sarsa",
+    }
 }
 
-impl Default for QOptions {
-    /// Q-learning with step size 0.1, ε 0.05 and values that start at 0.
-    fn default() -> Self {
-        Self { backup: Backup::QLearning, rate: 0.1, epsilon: 0.05, optimism: 0.0 }
+options! {
+    /// The options of Q-learning and SARSA.
+    pub struct QLearningOptions {
+        /// What the value of the next state is taken to be.
+        backup: Backup = Kind::Word(Backup::WORDS), defaulted "\"q-learning\"";
+        /// The step size.
+        learning_rate: f64 = Kind::Number(Range::SHARE), defaulted "0.1";
+        /// How often an action is taken at random.
+        exploration_rate: f64 = Kind::Number(Range::UNIT), defaulted "0.05";
+        /// Q(s, a) before anything is learnt. More than can be had makes the learner try everything.
+        initial_value: f64 = Kind::Number(Range::ANY), defaulted "0";
+    }
+}
+
+pub(super) static ENTRY: LearnerEntry = LearnerEntry {
+    name: "q-learning",
+    about: "action values in a table",
+    keys: QLearningOptions::KEYS,
+    read: |given| Ok(Arc::new(QLearningOptions::read(given)?)),
+};
+
+impl MakeLearner for QLearningOptions {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn make(&self, scene: LearnerScene) -> Result<Box<dyn Learner>> {
+        let LearnerScene { mut envs, gamma, limit, rng, .. } = scene;
+        in_range("environments", envs.len() as f64, !envs.is_empty(), "1 or more")?;
+        Ok(Box::new(QLearner::new(envs.swap_remove(0), gamma, limit, self.clone(), rng)?))
+    }
+
+    fn table(&self, _: &EnvSpec) -> Table {
+        Options::table(self)
+    }
+
+    fn check(&self, env: &EnvSpec) -> Result<()> {
+        if env.is_countable() { Ok(()) } else { Err(uncountable()) }
+    }
+}
+
+fn uncountable() -> Error {
+    Error::Unsuitable {
+        learner: "Q-learning",
+        needs: "observations and actions that can be counted",
+        instead: "\"ppo\" or \"a2c\"",
     }
 }
 
 /// Learning of action values in a table, one episode at a time.
 pub struct QLearner {
-    options: QOptions,
+    options: QLearningOptions,
     gamma: f64,
     actions: usize,
     values: Vec<f64>,
@@ -51,23 +84,29 @@ impl QLearner {
         world: Box<dyn Environment>,
         gamma: f64,
         limit: usize,
-        options: QOptions,
+        options: QLearningOptions,
         rng: Generator,
     ) -> Result<Self> {
         let (Some(states), Some(actions)) = (world.observations().count(), world.actions().count()) else {
-            return Err(Error::Unsuitable {
-                learner: "Q-learning",
-                needs: "observations and actions that can be counted",
-                instead: "\"ppo\" or \"a2c\"",
-            });
+            return Err(uncountable());
         };
-        in_range("step size", options.rate, options.rate > 0.0 && options.rate <= 1.0, "above 0, at most 1")?;
-        in_range("epsilon", options.epsilon, (0.0..=1.0).contains(&options.epsilon), "between 0 and 1")?;
-        in_range("optimism", options.optimism, true, "a number")?;
+        in_range(
+            "step size",
+            options.learning_rate,
+            options.learning_rate > 0.0 && options.learning_rate <= 1.0,
+            "above 0, at most 1",
+        )?;
+        in_range(
+            "exploration rate",
+            options.exploration_rate,
+            (0.0..=1.0).contains(&options.exploration_rate),
+            "between 0 and 1",
+        )?;
+        in_range("initial value", options.initial_value, true, "a number")?;
         Ok(Self {
             gamma,
             actions,
-            values: vec![options.optimism; states * actions],
+            values: vec![options.initial_value; states * actions],
             episode: Episode::new(world, gamma, limit),
             rng,
             options,
@@ -80,7 +119,7 @@ impl QLearner {
     }
 
     fn choose(&mut self) -> usize {
-        if random::unit(&mut self.rng) < self.options.epsilon {
+        if random::unit(&mut self.rng) < self.options.exploration_rate {
             random::below(self.actions, &mut self.rng)
         } else {
             best(self.row(self.episode.observation()[0]))
@@ -89,9 +128,7 @@ impl QLearner {
 }
 
 impl Learner for QLearner {
-    type Policy = GreedyPolicy;
-
-    fn learn(&mut self, weights: &[f64], trail: &mut Trail) -> Result<usize> {
+    fn learn(&mut self, weights: &[f64], window: &mut EpisodeWindow) -> Result<usize> {
         dimension("reward weights", weights.len(), self.episode.z().len())?;
         self.episode.start(&mut self.rng)?;
         let mut action = self.choose();
@@ -106,30 +143,34 @@ impl Learner for QLearner {
                 (_, Backup::Sarsa) => next[action],
             };
             let target = vector::dot(weights, self.episode.z()) + self.gamma * future;
-            self.values[pair] += self.options.rate * (target - self.values[pair]);
+            self.values[pair] += self.options.learning_rate * (target - self.values[pair]);
         }
-        trail.add(self.episode.sum());
+        window.add(self.episode.sum());
         Ok(self.episode.steps())
     }
 
-    fn policy(&self) -> GreedyPolicy {
-        GreedyPolicy::of(self.actions, self.options.epsilon, &self.values)
+    fn policy(&self) -> AnyPolicy {
+        GreedyPolicy::of(self.actions, self.options.exploration_rate, &self.values).into()
     }
 
-    fn start_from(&mut self, policy: &GreedyPolicy) -> Result<()> {
+    fn start_from(&mut self, policy: &AnyPolicy) -> Result<()> {
+        let AnyPolicy::Greedy(policy) = policy else { return Err(not_its_own("Q-learning")) };
         dimension("action values", policy.values().len(), self.values.len())?;
         self.values.copy_from_slice(policy.values());
         Ok(())
     }
 
     fn start_afresh(&mut self) {
-        self.values.fill(self.options.optimism);
+        self.values.fill(self.options.initial_value);
     }
 
-    fn fits(&self, policy: &GreedyPolicy) -> bool {
-        policy.actions() == self.actions && policy.values().len() == self.values.len()
+    fn fits(&self, policy: &AnyPolicy) -> bool {
+        matches!(policy, AnyPolicy::Greedy(policy)
+            if policy.actions() == self.actions && policy.values().len() == self.values.len())
     }
+}
 
+impl Checkpoint for QLearner {
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put_all(&self.values);
         to.put(&self.rng);

@@ -95,15 +95,15 @@ impl Episode {
     }
 
     /// Says what the next step will be.
-    pub fn announce(&mut self, action: &[f64]) -> Result<()> {
-        self.world.announce(action)
+    pub fn submit_action(&mut self, action: &[f64]) -> Result<()> {
+        self.world.submit_action(action)
     }
 
     /// Takes a step.
     pub fn step(&mut self, action: &[f64], rng: &mut Generator) -> Result<Status> {
         // How a policy of another program says that it could not act.
         if action.iter().any(|v| v.is_nan()) {
-            return Err(Error::Outside { what: "the policy" });
+            return Err(Error::External { what: "the policy" });
         }
         let status = self.world.step(action, rng, &mut self.observation, &mut self.z)?;
         self.steps += 1;

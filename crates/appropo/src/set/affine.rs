@@ -1,5 +1,7 @@
+use super::registration::{OFFSETS, ROWS, SetEntry, made, offsets};
 use super::{Cone, Conic, ConvexSet, Derivative};
 use crate::error::{Error, Result, dimension, finite, moderate};
+use crate::options::{Key, Kind};
 use crate::vector;
 
 /// {x : A x = b}.
@@ -60,6 +62,10 @@ impl AffineSubspace {
 }
 
 impl ConvexSet for AffineSubspace {
+    fn requirement(&self) -> String {
+        "in the affine subspace".into()
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }
@@ -86,3 +92,18 @@ impl ConvexSet for AffineSubspace {
         Some(form)
     }
 }
+
+pub(crate) static ENTRIES: [SetEntry; 1] = [SetEntry {
+    key: Key::optional(
+        "affine",
+        Kind::Table(&[ROWS, OFFSETS]),
+        "{ rows = [[1, 1]], offsets = [1] }",
+        "rows·x = offsets.",
+    ),
+    make: |entry, space| {
+        let table = entry.open_table()?;
+        let stated = table.require("rows")?;
+        let rows = space.rows(&stated)?;
+        made(&stated, AffineSubspace::new(space.dim, &rows, &offsets(&table, rows.len())?))
+    },
+}];

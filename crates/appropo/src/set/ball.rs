@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
+use super::registration::{CENTER, RADIUS, SetEntry, made};
 use super::{Cone, Conic, ConvexSet, Derivative, Errors, SharedSet};
 use crate::error::{Result, finite, in_range};
+use crate::options::{Key, Kind};
 use crate::vector;
 
 /// {x : ‖x − center‖ ≤ radius}.
@@ -23,6 +25,14 @@ impl Ball {
 }
 
 impl ConvexSet for Ball {
+    fn requirement(&self) -> String {
+        format!("within {} of the center", self.radius)
+    }
+
+    fn slack(&self, x: &[f64]) -> Option<f64> {
+        Some(self.radius - vector::distance(x, &self.center))
+    }
+
     fn dim(&self) -> usize {
         self.center.len()
     }
@@ -62,6 +72,10 @@ impl ConvexSet for Ball {
         Some(vector::norm(&self.center) + self.radius)
     }
 
+    fn can_tighten(&self) -> bool {
+        true
+    }
+
     fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
         Some(Arc::new(Self::new(self.center.clone(), self.radius - errors.away_from(&self.center, at)).ok()?))
     }
@@ -76,3 +90,16 @@ impl ConvexSet for Ball {
         Some(form)
     }
 }
+
+pub(crate) static ENTRIES: [SetEntry; 1] = [SetEntry {
+    key: Key::optional(
+        "ball",
+        Kind::Table(&[CENTER, RADIUS]),
+        "{ center = \"uniform\", radius = 0.1 }",
+        "‖x − center‖ ≤ radius.",
+    ),
+    make: |entry, space| {
+        let table = entry.open_table()?;
+        made(entry, Ball::new(space.vector(&table.require("center")?)?, table.number("radius")?))
+    },
+}];

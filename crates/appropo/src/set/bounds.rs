@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
+use super::registration::{CENTER, RADIUS, SetEntry, below, made};
 use super::{Cone, Conic, ConvexSet, Derivative, Errors, SharedSet};
 use crate::error::{Error, Result, dimension, in_range};
+use crate::options::{Key, Kind};
 
 /// {x : lower ≤ x ≤ upper}, entry by entry; bounds may be infinite.
 ///
@@ -66,6 +68,21 @@ impl Bounds {
 }
 
 impl ConvexSet for Bounds {
+    fn requirement(&self) -> String {
+        match (self.lower.as_slice(), self.upper.as_slice()) {
+            ([l], [u]) if l == u => format!("equal to {u}"),
+            ([l], [u]) if l.is_infinite() => format!("at most {u}"),
+            ([l], [u]) if u.is_infinite() => format!("at least {l}"),
+            ([l], [u]) => format!("between {l} and {u}"),
+            _ => format!("in a box of {} entries", self.lower.len()),
+        }
+    }
+
+    fn slack(&self, x: &[f64]) -> Option<f64> {
+        let rooms = (0..x.len()).map(|i| (x[i] - self.lower[i]).min(self.upper[i] - x[i]));
+        Some(rooms.fold(f64::INFINITY, f64::min))
+    }
+
     fn dim(&self) -> usize {
         self.lower.len()
     }
@@ -98,6 +115,10 @@ impl ConvexSet for Bounds {
         square.is_finite().then(|| square.sqrt())
     }
 
+    fn can_tighten(&self) -> bool {
+        true
+    }
+
     fn tightened(&self, _: &[f64], errors: &Errors) -> Option<SharedSet> {
         let lower = self.lower.iter().zip(errors.entries()).map(|(l, e)| l + e).collect();
         let upper = self.upper.iter().zip(errors.entries()).map(|(u, e)| u - e).collect();
@@ -117,3 +138,71 @@ impl ConvexSet for Bounds {
         Some(form)
     }
 }
+
+pub(crate) static ENTRIES: [SetEntry; 6] = [
+    SetEntry {
+        key: Key::optional("at_most", Kind::PerEntry, "0.2", "xᵢ ≤ bᵢ; a single number bounds every entry."),
+        make: |entry, space| {
+            made(entry, Bounds::new(vec![f64::NEG_INFINITY; space.dim], space.per_entry(entry)?))
+        },
+    },
+    SetEntry {
+        key: Key::optional(
+            "at_least",
+            Kind::PerEntry,
+            "-0.17",
+            "xᵢ ≥ bᵢ; a single number bounds every entry.",
+        ),
+        make: |entry, space| {
+            made(entry, Bounds::new(space.per_entry(entry)?, vec![f64::INFINITY; space.dim]))
+        },
+    },
+    SetEntry {
+        key: Key::optional("between", Kind::Pair, "[0.1, 0.2]", "lower ≤ xᵢ ≤ upper for every entry."),
+        make: |entry, space| {
+            let pair = entry.numbers()?;
+            made(entry, Bounds::new(vec![pair[0]; space.dim], vec![pair[1]; space.dim]))
+        },
+    },
+    SetEntry {
+        key: Key::optional(
+            "equals",
+            Kind::PerEntry,
+            "0.5",
+            "xᵢ = bᵢ; a single number stands for every entry.",
+        ),
+        make: |entry, space| made(entry, Bounds::new(space.per_entry(entry)?, space.per_entry(entry)?)),
+    },
+    SetEntry {
+        key: Key::optional(
+            "box",
+            Kind::Table(&[
+                Key::required("lower", Kind::Vector, "[0, 0]", "The least of every entry."),
+                Key::required("upper", Kind::Vector, "[1, 2]", "The most of every entry."),
+            ]),
+            "{ lower = [0, 0], upper = [1, 2] }",
+            "lowerᵢ ≤ xᵢ ≤ upperᵢ.",
+        ),
+        make: |entry, space| {
+            let table = entry.open_table()?;
+            let above = table.require("upper")?;
+            let (lower, upper) = (space.vector(&table.require("lower")?)?, space.vector(&above)?);
+            if let Some(i) = (0..space.dim).find(|&i| lower[i] > upper[i]) {
+                return Err(above.error(below(upper[i], lower[i])));
+            }
+            made(&above, Bounds::new(lower, upper))
+        },
+    },
+    SetEntry {
+        key: Key::optional(
+            "linf_ball",
+            Kind::Table(&[CENTER, RADIUS]),
+            "{ center = [0, 0], radius = 0.1 }",
+            "max |xᵢ − centerᵢ| ≤ radius.",
+        ),
+        make: |entry, space| {
+            let table = entry.open_table()?;
+            made(entry, Bounds::around(&space.vector(&table.require("center")?)?, table.number("radius")?))
+        },
+    },
+];

@@ -1,5 +1,7 @@
+use super::registration::{RADIUS, REFERENCE, SetEntry, made};
 use super::{Cone, Conic, ConvexSet, Derivative, simplex};
 use crate::error::{Error, Result, in_range};
+use crate::options::{Key, Kind, Range};
 
 /// {p in the probability simplex : KL(p ‖ q) ≤ radius}, with KL(p ‖ q) = Σ pᵢ ln(pᵢ/qᵢ).
 ///
@@ -14,6 +16,8 @@ pub struct KlBall {
     reference: Vec<f64>,
     log_reference: Vec<f64>,
     radius: f64,
+    /// The bound on the entropy, where it was stated as one.
+    entropy: Option<f64>,
 }
 
 /// {p in the probability simplex : KL(q ‖ p) ≤ radius}, with KL(q ‖ p) = Σ qᵢ ln(qᵢ/pᵢ).
@@ -32,7 +36,7 @@ impl KlBall {
         let support: Vec<usize> = (0..full.len()).filter(|&i| full[i] > 0.0).collect();
         let reference: Vec<f64> = support.iter().map(|&i| full[i]).collect();
         let log_reference = reference.iter().map(|q| q.ln()).collect();
-        Ok(Self { dim: full.len(), support, reference, log_reference, radius })
+        Ok(Self { dim: full.len(), support, reference, log_reference, radius, entropy: None })
     }
 
     /// {p in the probability simplex : −Σ pᵢ ln pᵢ ≥ bound}, the divergence ball round the uniform distribution.
@@ -40,7 +44,7 @@ impl KlBall {
         let most = (dim as f64).ln();
         let expected = format!("between 0 and ln {dim} = {most:.6}, the entropy of the uniform distribution");
         in_range("entropy bound", bound, (0.0..=most).contains(&bound), &expected)?;
-        Self::new(vec![1.0 / dim as f64; dim], most - bound)
+        Ok(Self { entropy: Some(bound), ..Self::new(vec![1.0 / dim as f64; dim], most - bound)? })
     }
 }
 
@@ -274,6 +278,18 @@ impl Divergence for ReverseKlBall {
 }
 
 impl ConvexSet for KlBall {
+    fn requirement(&self) -> String {
+        match self.entropy {
+            Some(bound) => format!("entropy at least {bound}"),
+            None => format!("within a divergence of {} nats", self.radius),
+        }
+    }
+
+    fn slack(&self, x: &[f64]) -> Option<f64> {
+        let entropy = || -x.iter().filter(|p| **p > 0.0).map(|p| p * p.ln()).sum::<f64>();
+        self.entropy.map(|bound| entropy() - bound)
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }
@@ -333,6 +349,10 @@ impl ConvexSet for KlBall {
 }
 
 impl ConvexSet for ReverseKlBall {
+    fn requirement(&self) -> String {
+        format!("within a reverse divergence of {} nats", self.radius)
+    }
+
     fn dim(&self) -> usize {
         self.reference.len()
     }
@@ -393,6 +413,52 @@ fn relative_entropy<F: Fn(usize) -> [Row; 3]>(form: &mut Conic, radius: f64, ter
     }
     form.constrain(Cone::Nonnegative(1), [(sum, radius)]);
 }
+
+pub(crate) static ENTRIES: [SetEntry; 3] = [
+    SetEntry {
+        key: Key::optional(
+            "entropy",
+            Kind::Table(&[Key::required(
+                "at_least",
+                Kind::Number(Range::FROM_ZERO),
+                "2",
+                "In nats, at most ln d.",
+            )]),
+            "{ at_least = 2.0 }",
+            "x is a distribution with −Σ xᵢ ln xᵢ ≥ at_least.",
+        ),
+        make: |entry, space| {
+            let bound = entry.open_table()?.require("at_least")?;
+            made(&bound, KlBall::entropy_at_least(space.dim, bound.number()?))
+        },
+    },
+    SetEntry {
+        key: Key::optional(
+            "kl",
+            Kind::Table(&[REFERENCE, RADIUS]),
+            "{ reference = \"uniform\", radius = 0.1 }",
+            "x is a distribution with Σ xᵢ ln(xᵢ/qᵢ) ≤ radius, q the reference.",
+        ),
+        make: |entry, space| {
+            let table = entry.open_table()?;
+            let reference = table.require("reference")?;
+            made(&reference, KlBall::new(space.vector(&reference)?, table.number("radius")?))
+        },
+    },
+    SetEntry {
+        key: Key::optional(
+            "reverse_kl",
+            Kind::Table(&[REFERENCE, RADIUS]),
+            "{ reference = \"uniform\", radius = 0.1 }",
+            "x is a distribution with Σ qᵢ ln(qᵢ/xᵢ) ≤ radius, q the reference.",
+        ),
+        make: |entry, space| {
+            let table = entry.open_table()?;
+            let reference = table.require("reference")?;
+            made(&reference, ReverseKlBall::new(space.vector(&reference)?, table.number("radius")?))
+        },
+    },
+];
 
 #[cfg(test)]
 mod tests {

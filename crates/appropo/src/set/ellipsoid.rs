@@ -1,7 +1,9 @@
 use nalgebra::{DMatrix, SymmetricEigen};
 
+use super::registration::{CENTER, SetEntry, made};
 use super::{Cone, Conic, ConvexSet};
 use crate::error::{Error, Result, dimension, finite, in_range};
+use crate::options::{Key, Kind};
 use crate::{root, vector};
 
 /// {x : (x − center)ᵀ M (x − center) ≤ 1} for a positive definite M.
@@ -54,6 +56,10 @@ impl Ellipsoid {
 }
 
 impl ConvexSet for Ellipsoid {
+    fn requirement(&self) -> String {
+        "in the ellipsoid".into()
+    }
+
     fn dim(&self) -> usize {
         self.center.len()
     }
@@ -100,3 +106,20 @@ impl ConvexSet for Ellipsoid {
         Some(form)
     }
 }
+
+pub(crate) static ENTRIES: [SetEntry; 1] = [SetEntry {
+    key: Key::optional(
+        "ellipsoid",
+        Kind::Table(&[
+            CENTER,
+            Key::required("matrix", Kind::Rows, "[[4, 0], [0, 1]]", "M, symmetric and positive definite."),
+        ]),
+        "{ center = [0, 0], matrix = [[4, 0], [0, 1]] }",
+        "(x − center)ᵀ M (x − center) ≤ 1.",
+    ),
+    make: |entry, space| {
+        let table = entry.open_table()?;
+        let matrix = table.require("matrix")?;
+        made(&matrix, Ellipsoid::new(space.vector(&table.require("center")?)?, &space.rows(&matrix)?))
+    },
+}];

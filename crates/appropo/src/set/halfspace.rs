@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
+use super::registration::{NORMAL, SetEntry, below, made};
 use super::{Cone, Conic, ConvexSet, Derivative, Errors, SharedSet};
 use crate::error::{Error, Result, finite, moderate};
+use crate::options::{Key, Kind, Range};
 use crate::vector;
 
 /// {x : normal·x ≤ offset}.
@@ -57,6 +59,10 @@ impl Slab {
 }
 
 impl ConvexSet for Slab {
+    fn requirement(&self) -> String {
+        format!("in the slab from {} to {}", self.lower, self.upper)
+    }
+
     fn dim(&self) -> usize {
         self.normal.len()
     }
@@ -83,6 +89,10 @@ impl ConvexSet for Slab {
         })
     }
 
+    fn can_tighten(&self) -> bool {
+        true
+    }
+
     fn tightened(&self, _: &[f64], errors: &Errors) -> Option<SharedSet> {
         let reach = errors.along(&self.normal);
         Some(Arc::new(Self::new(self.normal.clone(), self.lower + reach, self.upper - reach).ok()?))
@@ -101,6 +111,14 @@ impl ConvexSet for Slab {
 }
 
 impl ConvexSet for HalfSpace {
+    fn requirement(&self) -> String {
+        format!("in the half-space below {}", self.0.upper)
+    }
+
+    fn slack(&self, x: &[f64]) -> Option<f64> {
+        Some(self.0.upper - vector::dot(x, &self.0.normal))
+    }
+
     fn dim(&self) -> usize {
         self.0.dim()
     }
@@ -114,6 +132,10 @@ impl ConvexSet for HalfSpace {
         self.0.derivative(x)
     }
 
+    fn can_tighten(&self) -> bool {
+        true
+    }
+
     fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
         self.0.tightened(at, errors)
     }
@@ -122,3 +144,43 @@ impl ConvexSet for HalfSpace {
         self.0.conic()
     }
 }
+
+pub(crate) static ENTRIES: [SetEntry; 2] = [
+    SetEntry {
+        key: Key::optional(
+            "halfspace",
+            Kind::Table(&[
+                NORMAL,
+                Key::required("offset", Kind::Number(Range::ANY), "0.5", "The most of normal·x."),
+            ]),
+            "{ normal = [1, 2], offset = 0.5 }",
+            "normal·x ≤ offset.",
+        ),
+        make: |entry, space| {
+            let table = entry.open_table()?;
+            let normal = table.require("normal")?;
+            made(&normal, HalfSpace::new(space.vector(&normal)?, table.number("offset")?))
+        },
+    },
+    SetEntry {
+        key: Key::optional(
+            "slab",
+            Kind::Table(&[
+                NORMAL,
+                Key::required("lower", Kind::Number(Range::ANY), "0", "The least of normal·x."),
+                Key::required("upper", Kind::Number(Range::ANY), "0.5", "The most of normal·x."),
+            ]),
+            "{ normal = [1, 2], lower = 0, upper = 0.5 }",
+            "lower ≤ normal·x ≤ upper.",
+        ),
+        make: |entry, space| {
+            let table = entry.open_table()?;
+            let (lower, upper) = (table.number("lower")?, table.number("upper")?);
+            if lower > upper {
+                return Err(table.require("upper")?.error(below(upper, lower)));
+            }
+            let normal = table.require("normal")?;
+            made(&normal, Slab::new(space.vector(&normal)?, lower, upper))
+        },
+    },
+];

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
+use super::registration::{SetEntry, made};
 use super::{Conic, ConvexSet, Derivative, Errors, SharedSet, conic};
 use crate::error::{Error, Result, dimension};
+use crate::options::{Entry, Key, Kind};
 use crate::vector;
 
 /// The points that lie in every one of several sets.
@@ -95,6 +97,10 @@ fn dykstra(
 }
 
 impl ConvexSet for Intersection {
+    fn requirement(&self) -> String {
+        self.parts.iter().map(|part| part.requirement()).collect::<Vec<_>>().join(" and ")
+    }
+
     fn dim(&self) -> usize {
         self.parts[0].dim()
     }
@@ -152,6 +158,10 @@ impl ConvexSet for Intersection {
         !self.has_fast_parts()
     }
 
+    fn can_tighten(&self) -> bool {
+        self.parts.iter().all(|part| part.can_tighten())
+    }
+
     fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
         let parts = self.parts.iter().map(|part| part.tightened(at, errors)).collect::<Option<Vec<_>>>()?;
         Some(Arc::new(Self::new(parts).ok()?))
@@ -161,3 +171,19 @@ impl ConvexSet for Intersection {
         self.form.clone()
     }
 }
+
+pub(crate) static ENTRIES: [SetEntry; 1] = [SetEntry {
+    key: Key::optional(
+        "intersection",
+        Kind::Parts,
+        "[{ simplex = {} }, { ball = { center = \"uniform\", radius = 0.1 } }]",
+        "x lies in every part; each part is a table with one set.",
+    ),
+    make: |entry, space| {
+        let part = |item: &Entry| (space.part)(&item.open_table()?);
+        made(
+            entry,
+            Intersection::new(entry.items()?.iter().map(part).collect::<crate::options::Result<_>>()?),
+        )
+    },
+}];

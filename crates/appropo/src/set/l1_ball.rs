@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
+use super::registration::{CENTER, RADIUS, SetEntry, made};
 use super::{Cone, Conic, ConvexSet, Errors, SharedSet, simplex};
 use crate::error::{Result, finite, in_range};
+use crate::options::{Key, Kind};
 use crate::vector;
 
 /// {x : Σ |xᵢ − centerᵢ| ≤ radius}.
@@ -23,6 +25,10 @@ impl L1Ball {
 }
 
 impl ConvexSet for L1Ball {
+    fn requirement(&self) -> String {
+        format!("within {} in the l1 norm", self.radius)
+    }
+
     fn dim(&self) -> usize {
         self.center.len()
     }
@@ -51,6 +57,10 @@ impl ConvexSet for L1Ball {
         Some((square + 2.0 * self.radius * farthest + self.radius * self.radius).sqrt())
     }
 
+    fn can_tighten(&self) -> bool {
+        true
+    }
+
     fn tightened(&self, _: &[f64], errors: &Errors) -> Option<SharedSet> {
         Some(Arc::new(
             Self::new(self.center.clone(), self.radius - errors.along(&vec![1.0; self.dim()])).ok()?,
@@ -70,3 +80,16 @@ impl ConvexSet for L1Ball {
         Some(form)
     }
 }
+
+pub(crate) static ENTRIES: [SetEntry; 1] = [SetEntry {
+    key: Key::optional(
+        "l1_ball",
+        Kind::Table(&[CENTER, RADIUS]),
+        "{ center = [0, 0], radius = 0.1 }",
+        "Σ |xᵢ − centerᵢ| ≤ radius.",
+    ),
+    make: |entry, space| {
+        let table = entry.open_table()?;
+        made(entry, L1Ball::new(space.vector(&table.require("center")?)?, table.number("radius")?))
+    },
+}];

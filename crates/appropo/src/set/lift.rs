@@ -51,6 +51,10 @@ impl Lift {
 }
 
 impl ConvexSet for Lift {
+    fn requirement(&self) -> String {
+        self.set.requirement()
+    }
+
     fn dim(&self) -> usize {
         self.set.dim() + 1
     }
@@ -153,6 +157,10 @@ impl ConvexSet for Lift {
 
     fn is_solved(&self) -> bool {
         self.form.is_some()
+    }
+
+    fn can_tighten(&self) -> bool {
+        self.set.can_tighten()
     }
 
     /// Moving (v, s) by (e, f) moves the share v/s by at most (eᵢ + |vᵢ/s| f)/(s − f) in each entry.

@@ -28,6 +28,7 @@ mod lift;
 mod polar;
 mod polytope;
 mod product;
+mod registration;
 mod second_order_cone;
 mod semidefinite;
 mod similarity;
@@ -50,6 +51,7 @@ pub use lift::Lift;
 pub use polar::{Lambda, Polar};
 pub use polytope::Polytope;
 pub use product::Product;
+pub use registration::{SetEntry, SetSpace};
 pub use second_order_cone::SecondOrderCone;
 pub use semidefinite::Semidefinite;
 pub use similarity::Similarity;
@@ -102,8 +104,24 @@ pub trait ConvexSet: Send + Sync {
         None
     }
 
+    /// Whether [`tightened`](Self::tightened) knows smaller sets at all. Where it does not, no margin can be kept from
+    /// the set's edge, and who asks for one must be told.
+    fn can_tighten(&self) -> bool {
+        false
+    }
+
     /// The sets of consecutive blocks, where this is a product of them.
     fn blocks(&self) -> Option<&[SharedSet]> {
+        None
+    }
+
+    /// What points of the set satisfy, for people to read after the name of a measure: "at most 0.2".
+    fn requirement(&self) -> String {
+        format!("in a set of {} entries", self.dim())
+    }
+
+    /// How much room a point has before it leaves the set, negative outside; `None` where that is no plain number.
+    fn slack(&self, _x: &[f64]) -> Option<f64> {
         None
     }
 
@@ -152,6 +170,23 @@ fn differences<'a>(
     })
 }
 
+/// The sets that constraints can name, in the order in which they are listed.
+pub(crate) static ENTRIES: [&[SetEntry]; 13] = [
+    &bounds::ENTRIES,
+    &ball::ENTRIES,
+    &l1_ball::ENTRIES,
+    &ellipsoid::ENTRIES,
+    &halfspace::ENTRIES,
+    &affine::ENTRIES,
+    &polytope::ENTRIES,
+    &simplex::ENTRIES,
+    &divergence::ENTRIES,
+    &second_order_cone::ENTRIES,
+    &semidefinite::ENTRIES,
+    &custom::ENTRIES,
+    &intersection::ENTRIES,
+];
+
 /// A set that can be shared between threads and compositions.
 pub type SharedSet = Arc<dyn ConvexSet>;
 
@@ -179,6 +214,15 @@ impl<S: ConvexSet + ?Sized> ConvexSet for Arc<S> {
     }
     fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
         (**self).tightened(at, errors)
+    }
+    fn can_tighten(&self) -> bool {
+        (**self).can_tighten()
+    }
+    fn requirement(&self) -> String {
+        (**self).requirement()
+    }
+    fn slack(&self, x: &[f64]) -> Option<f64> {
+        (**self).slack(x)
     }
     fn blocks(&self) -> Option<&[SharedSet]> {
         (**self).blocks()

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
+use super::registration::{OFFSETS, ROWS, SetEntry, made, offsets};
 use super::{AffineSubspace, Cone, Conic, ConvexSet, Derivative, Errors, SharedSet};
 use crate::error::{Error, Result, dimension, finite};
+use crate::options::{Key, Kind};
 use crate::vector;
 
 /// {x : A x ≤ b}.
@@ -88,6 +90,10 @@ fn inequalities(dim: usize, rows: &[Vec<f64>], offsets: &[f64]) -> Conic {
 }
 
 impl ConvexSet for Polytope {
+    fn requirement(&self) -> String {
+        "in the polytope".into()
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }
@@ -110,6 +116,10 @@ impl ConvexSet for Polytope {
         })
     }
 
+    fn can_tighten(&self) -> bool {
+        true
+    }
+
     fn tightened(&self, _: &[f64], errors: &Errors) -> Option<SharedSet> {
         let offsets = self.rows.iter().zip(&self.offsets).map(|(row, b)| b - errors.along(row)).collect();
         Some(Arc::new(Self::new(self.dim, self.rows.clone(), offsets).ok()?))
@@ -119,3 +129,18 @@ impl ConvexSet for Polytope {
         Some(self.form.clone())
     }
 }
+
+pub(crate) static ENTRIES: [SetEntry; 1] = [SetEntry {
+    key: Key::optional(
+        "polytope",
+        Kind::Table(&[ROWS, OFFSETS]),
+        "{ rows = [[1, 1], [-1, 0]], offsets = [1, 0] }",
+        "rows·x ≤ offsets.",
+    ),
+    make: |entry, space| {
+        let table = entry.open_table()?;
+        let rows = space.rows(&table.require("rows")?)?;
+        let offsets = offsets(&table, rows.len())?;
+        made(entry, Polytope::new(space.dim, rows, offsets))
+    },
+}];

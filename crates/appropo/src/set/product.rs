@@ -32,6 +32,10 @@ impl Product {
 }
 
 impl ConvexSet for Product {
+    fn requirement(&self) -> String {
+        self.blocks.iter().map(|block| block.requirement()).collect::<Vec<_>>().join(" times ")
+    }
+
     fn dim(&self) -> usize {
         self.blocks.iter().map(|b| b.dim()).sum()
     }
@@ -66,6 +70,10 @@ impl ConvexSet for Product {
 
     fn is_solved(&self) -> bool {
         self.blocks.iter().any(|b| b.is_solved())
+    }
+
+    fn can_tighten(&self) -> bool {
+        self.blocks.iter().all(|block| block.can_tighten())
     }
 
     fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {

@@ -1,5 +1,9 @@
+use std::ops::Bound;
+
+use super::registration::{SetEntry, made};
 use super::{Cone, Conic, ConvexSet};
 use crate::error::{Error, Result, in_range};
+use crate::options::{Key, Kind, Range};
 use crate::vector;
 
 /// {(w, l) : ‖w‖ ≤ slope·l}, with l the last entry.
@@ -26,6 +30,10 @@ impl SecondOrderCone {
 }
 
 impl ConvexSet for SecondOrderCone {
+    fn requirement(&self) -> String {
+        format!("in the cone of slope {}", self.slope)
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }
@@ -61,3 +69,20 @@ impl ConvexSet for SecondOrderCone {
         Some(form)
     }
 }
+
+pub(crate) static ENTRIES: [SetEntry; 1] = [SetEntry {
+    key: Key::optional(
+        "second_order_cone",
+        Kind::Table(&SLOPE),
+        "{ slope = 1 }",
+        "‖(x₁, …, x_{d−1})‖ ≤ slope·x_d.",
+    ),
+    make: |entry, space| made(entry, SecondOrderCone::new(space.dim, entry.table(&SLOPE)?.number("slope")?)),
+}];
+
+static SLOPE: [Key; 1] = [Key::defaulted(
+    "slope",
+    Kind::Number(Range::new(Bound::Included(0.0), Bound::Included(1e9), "a number between 0 and 1e9")),
+    "1",
+    "The slope of its sides.",
+)];

@@ -1,6 +1,8 @@
 use nalgebra::{DMatrix, SymmetricEigen};
 
 use super::ConvexSet;
+use super::registration::{SetEntry, made};
+use crate::options::{Key, Kind};
 
 /// The positive semidefinite n × n matrices, row by row, as vectors of n² entries.
 ///
@@ -18,6 +20,10 @@ impl Semidefinite {
 }
 
 impl ConvexSet for Semidefinite {
+    fn requirement(&self) -> String {
+        format!("a positive semidefinite {0} by {0} matrix", self.order)
+    }
+
     fn dim(&self) -> usize {
         self.order * self.order
     }
@@ -44,3 +50,22 @@ impl ConvexSet for Semidefinite {
         self.project(x, out);
     }
 }
+
+pub(crate) static ENTRIES: [SetEntry; 1] = [SetEntry {
+    key: Key::optional(
+        "semidefinite",
+        Kind::True,
+        "true",
+        "x, read row by row, is a positive semidefinite matrix; d must be a square.",
+    ),
+    make: |entry, space| {
+        let order = (space.dim as f64).sqrt().round() as usize;
+        if order * order != space.dim {
+            let dim = space.dim;
+            return Err(
+                entry.error(format!("{dim} entries make no square matrix; give measures with n² entries"))
+            );
+        }
+        made(entry, Ok(Semidefinite::new(order)))
+    },
+}];

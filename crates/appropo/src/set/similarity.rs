@@ -80,6 +80,10 @@ impl Similarity {
 }
 
 impl ConvexSet for Similarity {
+    fn requirement(&self) -> String {
+        format!("{}, moved or scaled", self.set.requirement())
+    }
+
     fn dim(&self) -> usize {
         self.shift.len()
     }
@@ -117,8 +121,12 @@ impl ConvexSet for Similarity {
         self.set.is_solved()
     }
 
-    fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
+    fn can_tighten(&self) -> bool {
         // Turned axes would need errors for every direction.
+        self.columns.is_none() && self.set.can_tighten()
+    }
+
+    fn tightened(&self, at: &[f64], errors: &Errors) -> Option<SharedSet> {
         if self.columns.is_some() {
             return None;
         }

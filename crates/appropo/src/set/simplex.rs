@@ -1,5 +1,7 @@
+use super::registration::{SetEntry, made};
 use super::{Cone, Conic, ConvexSet, Derivative};
 use crate::error::{Error, Result, in_range};
+use crate::options::{Key, Kind, Range};
 
 /// {x ≥ 0 : Σ xᵢ = total}; total 1 is the probability simplex.
 ///
@@ -58,6 +60,10 @@ pub(super) fn derivative<'a>(x: &[f64], total: f64) -> Derivative<'a> {
 }
 
 impl ConvexSet for Simplex {
+    fn requirement(&self) -> String {
+        format!("in the simplex of sum {}", self.total)
+    }
+
     fn dim(&self) -> usize {
         self.dim
     }
@@ -88,3 +94,11 @@ impl ConvexSet for Simplex {
         Some(form)
     }
 }
+
+pub(crate) static ENTRIES: [SetEntry; 1] = [SetEntry {
+    key: Key::optional("simplex", Kind::Table(&TOTAL), "{ total = 1 }", "x ≥ 0, Σ xᵢ = total."),
+    make: |entry, space| made(entry, Simplex::new(space.dim, entry.table(&TOTAL)?.number("total")?)),
+}];
+
+static TOTAL: [Key; 1] =
+    [Key::defaulted("total", Kind::Number(Range::FROM_ZERO), "1", "The sum of all entries.")];

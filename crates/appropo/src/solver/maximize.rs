@@ -1,17 +1,20 @@
+use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::appropo::{Record, play};
-use super::{Goal, Observer, Options, Round, appropo};
+use super::appropo::Game;
+use super::record::Record;
+use super::{Goal, Observer, Round, Stop, StopRule, appropo};
 use crate::certificate::{Bound, Ceiling, Certificate, Separation, ValueFunction, Verdict};
 use crate::error::{Error, Result};
 use crate::oracle::{Cache, Respond};
-use crate::player::{Decision, FullyCorrective, Player};
+use crate::player::{Decision, FullyCorrective, Player, Weights};
 use crate::policy::Mixed;
 use crate::set::{Bounds, ConvexSet, Product, SharedSet};
 
 /// The largest value of one measurement subject to the others lying in a set.
 #[derive(Debug, Clone)]
-pub struct Maximum<P> {
+pub struct Maximum {
     /// The value reached; `None` if no feasible policy was found.
     pub value: Option<f64>,
     /// No feasible policy has more.
@@ -19,11 +22,13 @@ pub struct Maximum<P> {
     /// The proof of that.
     pub ceiling: Option<Ceiling>,
     /// The mixed policy that reaches it.
-    pub mixture: Mixed<P>,
+    pub mixture: Mixed,
     /// The evidence that it is feasible, or that none is. Its last measurement is the objective's.
     pub certificate: Certificate,
     /// Calls of the oracle.
     pub oracle_calls: usize,
+    /// Why the search ended. An observer ends all of it, also where a part of it is done.
+    pub stop: Stop,
 }
 
 /// The set with the objective as a free last entry, as the certificate of a [`Maximum`] sees it.
@@ -36,10 +41,34 @@ fn with_objective(set: &SharedSet, at_least: f64) -> Result<SharedSet> {
     Ok(Arc::new(Product::new(vec![Arc::clone(set), Arc::new(objective)])))
 }
 
-fn none_found<P>(mixture: Mixed<P>, certificate: Certificate, top: Top, oracle_calls: usize) -> Maximum<P> {
+fn none_found(
+    mixture: Mixed,
+    certificate: Certificate,
+    top: Top,
+    oracle_calls: usize,
+    stop: Stop,
+) -> Maximum {
     let infeasible = certificate.verdict == Verdict::Infeasible;
     let upper_bound = if infeasible { f64::NEG_INFINITY } else { top.upper_bound };
-    Maximum { value: None, upper_bound, ceiling: top.ceiling, mixture, certificate, oracle_calls }
+    Maximum { value: None, upper_bound, ceiling: top.ceiling, mixture, certificate, oracle_calls, stop }
+}
+
+/// Remembers whether an observer had seen enough or failed: the games of a search may end for reasons of their own.
+struct Watched<'a> {
+    observer: &'a mut dyn Observer,
+    ended: Option<Stop>,
+}
+
+impl Observer for Watched<'_> {
+    fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
+        let seen = self.observer.round(round);
+        match &seen {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(())) => self.ended = Some(Stop::Observer),
+            Err(error) => self.ended = Some(Stop::Failed(error.clone())),
+        }
+        seen
+    }
 }
 
 /// The best upper bound so far, with its proof.
@@ -92,77 +121,98 @@ fn objective_alone(dim: usize) -> Decision {
 /// First the hull of answers is brought to the set as in [`appropo`]. Then each round moves to the best point
 /// of hull ∩ set, and asks the oracle for the policy that the set's multiplier y prices highest,
 /// max over π of (objective − y·Z̄), which also bounds the maximum from above.
-pub fn maximize<O: Respond>(
+pub fn maximize(
     set: &SharedSet,
-    oracle: &mut O,
-    options: &Options,
-    observer: &mut dyn Observer<O::Policy>,
-) -> Result<Maximum<O::Policy>> {
+    oracle: &mut dyn Respond,
+    rule: &StopRule,
+    observer: &mut dyn Observer,
+) -> Result<Maximum> {
     let dim = set.dim() + 1;
     let set = with_free_objective(set)?;
     let mut player = FullyCorrective::new(Arc::clone(&set));
-    let mut record = Record::default();
+    let mut record = Record::new(dim);
+    let mut observer = Watched { observer, ended: None };
     let alone = objective_alone(dim);
-    options.check()?;
+    rule.check()?;
     let response = oracle.respond(&alone.lam, f64::NEG_INFINITY)?;
     let mut top = Top::default();
     top.lower(&alone.lam, 0.0, response.bound.as_ref());
     player.observe(&response.z_hat, response.spread.as_ref())?;
-    record.add(&alone, &response, &player);
-    let mut distance = set.distance(player.z_bar());
-    if distance > options.tolerance {
-        let feasibility = Options { goal: Goal::Feasibility, ..*options };
-        distance = play(&set, &mut player, oracle, &feasibility, observer, &mut record)?;
-        if let Some(error) = record.failure {
-            return Err(error);
-        }
+    record.add(alone, response, &mut player);
+    let mut stop = Stop::Reached;
+    if set.distance(record.z_bar()) > rule.tolerance {
+        let feasibility = StopRule { goal: Goal::Feasibility, ..*rule };
+        let (player, record) = (&mut player, &mut record);
+        let played = Game { set: &set, player, oracle, rule: &feasibility, record }.play(&mut observer)?;
+        stop = match (observer.ended.take(), played) {
+            (Some(ended), _) => ended,
+            (None, Stop::Failed(error)) => return Err(error),
+            (None, played) => played,
+        };
     }
-    if distance > options.tolerance {
+    let distance = set.distance(record.z_bar());
+    if distance > rule.tolerance {
         let certificate =
-            record.evidence.clone().certificate(player.z_bar().to_vec(), distance, options.tolerance);
-        let (mixture, calls) = (record.mixture(player.weights()), record.rounds);
-        return Ok(none_found(mixture, certificate, top, calls));
+            record.evidence.clone().certificate(record.z_bar().to_vec(), distance, rule.tolerance);
+        return Ok(none_found(record.mixture(), certificate, top, record.rounds(), stop));
     }
+    let is_ended = matches!(stop, Stop::Observer | Stop::Failed(_));
     let (mut hull, mut price) = (player.into_hull(), Vec::new());
-    for _ in 0..options.rounds {
+    stop = if is_ended { stop } else { Stop::Rounds };
+    for _ in 0..if is_ended { 0 } else { rule.rounds } {
         let decision = hull.maximize(&set, &mut price)?;
+        record.mix(Weights::Listed(hull.weights().collect()));
         let value = hull.point()[dim - 1];
-        let feasible = set.contains(hull.point(), options.tolerance);
-        if feasible && top.upper_bound - value <= options.tolerance {
+        let feasible = set.contains(hull.point(), rule.tolerance);
+        if feasible && top.upper_bound - value <= rule.tolerance {
+            stop = Stop::Reached;
             break;
         }
         let response = oracle.respond(&decision.lam, f64::NEG_INFINITY)?;
         top.lower(&decision.lam, decision.offset, response.bound.as_ref());
-        let now = Round {
-            round: record.rounds + 1,
-            lam: &decision.lam,
-            z_hat: &response.z_hat,
-            z_bar: hull.point(),
-            distance: set.distance(hull.point()),
-            lower_bound: 0.0,
-            samples: oracle.samples(),
-            mixture: &|| record.mixture(hull.weights()),
-            state: &|| Err(Error::Unsaved { what: "a search for a maximum" }),
-        };
-        let stop =
-            observer.round(&now).is_break() || (feasible && top.upper_bound - value <= options.tolerance);
-        if stop {
-            record.rounds += 1;
+        hull.add(record.rounds(), &response.z_hat, response.spread.clone());
+        record.keep(decision, response);
+        record.mix(Weights::Listed(hull.weights().collect()));
+        let is_over = feasible && top.upper_bound - value <= rule.tolerance;
+        // What an observer breaks or fails at is remembered.
+        let _ = show(&record, &set, oracle, &mut observer);
+        if let Some(ended) = observer.ended.take().or(is_over.then_some(Stop::Reached)) {
+            stop = ended;
             break;
         }
-        hull.add(record.rounds, &response.z_hat, response.spread.clone());
-        record.keep(&response);
     }
-    let z_bar = hull.point().to_vec();
+    let z_bar = record.z_bar().to_vec();
     let distance = set.distance(&z_bar);
     Ok(Maximum {
         // A point outside the set has no claim to be a maximum.
-        value: (distance <= options.tolerance).then_some(z_bar[dim - 1]),
+        value: (distance <= rule.tolerance).then_some(z_bar[dim - 1]),
         upper_bound: top.upper_bound,
         ceiling: top.ceiling,
-        mixture: record.mixture(hull.weights()),
-        certificate: record.evidence.clone().certificate(z_bar, distance, options.tolerance),
-        oracle_calls: record.rounds,
+        mixture: record.mixture(),
+        certificate: record.evidence.clone().certificate(z_bar, distance, rule.tolerance),
+        oracle_calls: record.rounds(),
+        stop,
+    })
+}
+
+fn show(
+    record: &Record,
+    set: &SharedSet,
+    oracle: &dyn Respond,
+    observer: &mut dyn Observer,
+) -> Result<ControlFlow<()>> {
+    let (decision, response) = record.latest();
+    observer.round(&Round {
+        round: record.rounds(),
+        lam: &decision.lam,
+        z_hat: &response.z_hat,
+        z_bar: record.z_bar(),
+        distance: set.distance(record.z_bar()),
+        lower_bound: 0.0,
+        samples: oracle.samples(),
+        responding: Duration::ZERO,
+        mixture: &|| record.mixture(),
+        state: &|| Err(Error::Unsaved { what: "a search for a maximum" }),
     })
 }
 
@@ -171,9 +221,9 @@ pub fn maximize<O: Respond>(
 pub fn binary_search<O: Respond>(
     set: &SharedSet,
     oracle: &mut Cache<O>,
-    options: &Options,
-    observer: &mut dyn Observer<O::Policy>,
-) -> Result<Maximum<O::Policy>> {
+    rule: &StopRule,
+    observer: &mut dyn Observer,
+) -> Result<Maximum> {
     let dim = set.dim() + 1;
     let alone = objective_alone(dim);
     let first = oracle.respond(&alone.lam, f64::NEG_INFINITY)?;
@@ -183,30 +233,34 @@ pub fn binary_search<O: Respond>(
     let mut top = Top::default();
     top.lower(&alone.lam, 0.0, Some(&bound));
     // Verdicts must be sharper than the search's own tolerance.
-    let tolerance = 0.01 * options.tolerance;
-    let inner = Options { goal: Goal::Feasibility, tolerance, epsilon: tolerance, ..*options };
+    let tolerance = 0.01 * rule.tolerance;
+    let inner = StopRule { goal: Goal::Feasibility, tolerance, epsilon: tolerance, ..*rule };
+    let mut observer = Watched { observer, ended: None };
+    // What a threshold gives, and whether the search ends with it.
     let mut attempt = |at_least: f64, oracle: &mut Cache<O>| {
         let set = with_objective(set, at_least)?;
         let mut player = FullyCorrective::new(Arc::clone(&set));
-        let solution = appropo(&set, &mut player, oracle, &inner, observer)?;
-        match solution.failure {
-            Some(error) => Err(error),
-            None => Ok(solution),
+        let solution = appropo(&set, &mut player, oracle, &inner, &mut observer)?;
+        match (observer.ended.take(), &solution.stop) {
+            (None, Stop::Failed(error)) => Err(error.clone()),
+            (ended, _) => Ok((solution, ended)),
         }
     };
-    let mut best = attempt(f64::NEG_INFINITY, oracle)?;
+    let (mut best, mut ended) = attempt(f64::NEG_INFINITY, oracle)?;
     if best.certificate.verdict != Verdict::Feasible {
-        return Ok(none_found(best.mixture, best.certificate, top, oracle.calls()));
+        let stop = ended.unwrap_or(best.stop);
+        return Ok(none_found(best.mixture, best.certificate, top, oracle.calls(), stop));
     }
     let reached = |certificate: &Certificate| certificate.z_bar[dim - 1];
     // Above the ceiling nothing feasible was found; only above the upper bound is that proved.
     let mut ceiling = top.upper_bound;
-    while ceiling - reached(&best.certificate) > options.tolerance {
+    while ended.is_none() && ceiling - reached(&best.certificate) > rule.tolerance {
         let middle = (ceiling + reached(&best.certificate)) / 2.0;
         if middle <= reached(&best.certificate) || middle >= ceiling {
             break; // neighbouring numbers
         }
-        let solution = attempt(middle, oracle)?;
+        let solution;
+        (solution, ended) = attempt(middle, oracle)?;
         match solution.certificate.verdict {
             Verdict::Feasible if reached(&solution.certificate) > reached(&best.certificate) => {
                 best = solution
@@ -225,5 +279,6 @@ pub fn binary_search<O: Respond>(
         mixture: best.mixture,
         certificate: best.certificate,
         oracle_calls: oracle.calls(),
+        stop: ended.unwrap_or(Stop::Reached),
     })
 }

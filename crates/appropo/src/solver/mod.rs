@@ -2,11 +2,12 @@
 
 mod appropo;
 pub mod game;
-mod imagined;
 mod maximize;
+mod model_based;
 mod observer;
+mod record;
 
-pub use appropo::{Goal, Options, Solution, appropo, resume};
-pub use imagined::{Assurance, appropo_imagined, resume_imagined};
+pub use appropo::{Goal, Solution, Stop, StopRule, appropo, resume};
 pub use maximize::{Maximum, binary_search, maximize, with_free_objective};
-pub use observer::{Observer, Round};
+pub use model_based::{MakePlayer, appropo_model_based, resume_model_based};
+pub use observer::{Observer, Observers, Round};

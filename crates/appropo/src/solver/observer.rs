@@ -1,11 +1,12 @@
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use crate::error::Result;
 use crate::policy::Mixed;
 
 /// What a round left behind.
 #[derive(Clone, Copy)]
-pub struct Round<'a, P> {
+pub struct Round<'a> {
     /// t, counted from 1.
     pub round: usize,
     /// λₜ.
@@ -18,29 +19,48 @@ pub struct Round<'a, P> {
     pub distance: f64,
     /// No policy comes closer to the set than this.
     pub lower_bound: f64,
-    /// Steps taken in the world so far.
+    /// Steps taken in the environment so far.
     pub samples: u64,
+    /// How long the oracle has taken for its answers so far.
+    pub responding: Duration,
     /// The mixture as it is now.
-    pub mixture: &'a dyn Fn() -> Mixed<P>,
-    /// All that is needed to go on from here later.
-    pub state: &'a dyn Fn() -> Result<Vec<u8>>,
+    pub mixture: &'a dyn Fn() -> Mixed,
+    /// All that is needed to go on from here later, and after how many rounds that is.
+    pub state: &'a dyn Fn() -> Result<(usize, Vec<u8>)>,
 }
 
 /// Watches a solver: logs, progress bars and checkpoints live here.
-pub trait Observer<P> {
-    /// Called after every round; breaking stops the solver, which returns what it has.
-    fn round(&mut self, round: &Round<P>) -> ControlFlow<()>;
+pub trait Observer {
+    /// Called after every round. Breaking ends the search, and what it has is evaluated as ever; an error ends the solve
+    /// with what it has as it is.
+    fn round(&mut self, round: &Round) -> Result<ControlFlow<()>>;
 }
 
 /// Watches nothing.
-impl<P> Observer<P> for () {
-    fn round(&mut self, _: &Round<P>) -> ControlFlow<()> {
-        ControlFlow::Continue(())
+impl Observer for () {
+    fn round(&mut self, _: &Round) -> Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
     }
 }
 
-impl<P, F: FnMut(&Round<P>) -> ControlFlow<()>> Observer<P> for F {
-    fn round(&mut self, round: &Round<P>) -> ControlFlow<()> {
-        self(round)
+/// Several observers, in order; any of them can end the search.
+#[derive(Default)]
+pub struct Observers<'a>(pub Vec<&'a mut dyn Observer>);
+
+impl Observer for Observers<'_> {
+    fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
+        let mut flow = ControlFlow::Continue(());
+        for observer in &mut self.0 {
+            if observer.round(round)?.is_break() {
+                flow = ControlFlow::Break(());
+            }
+        }
+        Ok(flow)
+    }
+}
+
+impl<F: FnMut(&Round) -> ControlFlow<()>> Observer for F {
+    fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
+        Ok(self(round))
     }
 }

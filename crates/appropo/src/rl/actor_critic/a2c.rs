@@ -1,10 +1,79 @@
+use std::sync::Arc;
+
 use super::ActorCritic;
+use super::{ActivationFn, ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Update};
+use crate::env::EnvSpec;
 use crate::error::Result;
+use crate::options::{Kind, Options, Range, Table, options};
+use crate::rl::{Learner, LearnerEntry, LearnerScene, MakeLearner};
+
+options! {
+    /// The options of advantage actor-critic.
+    pub struct A2cOptions {
+        /// The step size of the optimiser.
+        learning_rate: f64 = Kind::Number(Range::POSITIVE), defaulted "0.003";
+        /// Steps played in each environment between updates.
+        n_steps: usize = Kind::Count(1, MOST), defaulted "16";
+        /// λ of generalised advantages: 0 is one step ahead, 1 the whole episode.
+        gae_lambda: f64 = Kind::Number(Range::UNIT), defaulted "0.9";
+        /// The weight of the policy's entropy in the loss.
+        ent_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.01";
+        /// The weight of the critic's error in the loss.
+        vf_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.5";
+        /// The largest norm of a gradient.
+        max_grad_norm: f64 = Kind::Number(Range::POSITIVE), defaulted "0.5";
+        /// Whether advantages are brought to mean 0 and deviation 1.
+        normalize_advantage: bool = Kind::Flag, defaulted "false";
+        /// Units of each hidden layer.
+        net_arch: Vec<usize> = Kind::Counts(1, 100_000), defaulted "[128]";
+        /// The activation of hidden layers.
+        activation_fn: ActivationFn = Kind::Word(ActivationFn::WORDS), defaulted "\"relu\"";
+        /// How a gradient becomes a step.
+        optimizer: OptimizerKind = Kind::Word(OptimizerKind::WORDS), defaulted "\"adam\"";
+        /// What the critic predicts.
+        critic: Critic = Kind::Word(Critic::WORDS), defaulted "\"reward\"";
+    }
+}
+
+pub(in crate::rl) static ENTRY: LearnerEntry = LearnerEntry {
+    name: "a2c",
+    about: "a network learnt by advantage actor-critic",
+    keys: A2cOptions::KEYS,
+    read: |given| Ok(Arc::new(A2cOptions::read(given)?)),
+};
+
+impl MakeLearner for A2cOptions {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn make(&self, scene: LearnerScene) -> Result<Box<dyn Learner>> {
+        let options = ActorCriticOptions {
+            net_arch: self.net_arch.clone(),
+            activation: self.activation_fn.into(),
+            optimizer: self.optimizer.into(),
+            learning_rate: self.learning_rate,
+            n_steps: Collect::Steps(self.n_steps),
+            gae_lambda: self.gae_lambda,
+            ent_coef: self.ent_coef as f32,
+            vf_coef: self.vf_coef as f32,
+            max_grad_norm: self.max_grad_norm as f32,
+            normalize_advantage: self.normalize_advantage,
+            critic: self.critic,
+            update: Update::A2c,
+        };
+        ActorCritic::in_scene(scene, options)
+    }
+
+    fn table(&self, _: &EnvSpec) -> Table {
+        Options::table(self)
+    }
+}
 
 impl ActorCritic {
     /// Advantage actor-critic (Mnih et al. 2016): one step along the gradient of ln π(a|s)·A over the batch.
-    pub(super) fn follow_policy_gradient(&mut self) -> Result<()> {
-        if self.options.normalize {
+    pub(super) fn a2c_update(&mut self) -> Result<()> {
+        if self.options.normalize_advantage {
             self.batch.normalize_advantages(&self.order);
         }
         self.accumulate(0..self.order.len(), |_, _, advantage| -advantage);

@@ -9,9 +9,9 @@ pub enum Collect {
     Episodes(usize),
 }
 
-/// What was played since the last update, in rows of `lanes` parallel worlds a step.
+/// What was played since the last update, in rows of `num_envs` parallel worlds a step.
 pub(super) struct Batch {
-    pub lanes: usize,
+    pub num_envs: usize,
     pub rows: usize,
     pub inputs: Vec<f32>,
     pub actions: Vec<f32>,
@@ -33,9 +33,9 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    pub fn new(rows: usize, lanes: usize, inputs: usize, actions: usize, heads: usize) -> Self {
+    pub fn new(rows: usize, num_envs: usize, inputs: usize, actions: usize, heads: usize) -> Self {
         Self {
-            lanes,
+            num_envs,
             rows: 0,
             inputs: vec![0.0; rows * inputs],
             actions: vec![0.0; rows * actions],
@@ -54,7 +54,7 @@ impl Batch {
     pub fn estimate_advantages(&mut self, gamma: f32, trace: f32, weights: &[f32]) {
         let heads = weights.len();
         for row in (0..self.rows).rev() {
-            let later = row + self.lanes;
+            let later = row + self.num_envs;
             let here = row * heads..(row + 1) * heads;
             let goes_on = self.status[row] == Status::Running && later < self.rows;
             for (head, i) in here.clone().enumerate() {

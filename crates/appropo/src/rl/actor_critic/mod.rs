@@ -4,28 +4,35 @@ mod a2c;
 mod batch;
 mod ppo;
 
+pub use a2c::A2cOptions;
+pub(super) use a2c::ENTRY as A2C_ENTRY;
+pub(super) use ppo::ENTRY as PPO_ENTRY;
+pub use ppo::PpoOptions;
+
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Episode, Learner, Trail};
+use super::{Episode, EpisodeWindow, Learner, LearnerScene, not_its_own};
 use crate::env::{Environment, Space, Status};
 use crate::error::{Result, dimension, finite, in_range};
 use crate::nn::{self, Activation, Gains, Head, Inputs, Mlp, Optimizer, Rule, Scratch, Shape};
-use crate::policy::{Actions, NetworkPolicy, gaussian_log_density, softmax};
+use crate::options::words;
+use crate::policy::{Actions, AnyPolicy, NetworkPolicy, gaussian_log_density, softmax};
 use crate::random::Generator;
 use crate::vector;
 
-use crate::state::{Loader, Saver, misfit};
+use crate::state::{Checkpoint, Loader, Saver, misfit};
 use batch::Batch;
 pub use batch::Collect;
 
-/// What the critic predicts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Critic {
-    /// The value of the scalar reward.
-    Reward,
-    /// The long-term value of every measurement, a head an entry: a new λ combines them anew.
-    Measurements,
+words! {
+    /// What the critic predicts.
+    pub enum Critic {
+        /// the value of the scalar reward
+        Reward = "reward",
+        /// the long-term value of every measurement, a head an entry: a new λ combines them anew
+        Measurements = "measurements",
+    }
 }
 
 /// How a batch changes the network.
@@ -36,57 +43,57 @@ pub enum Update {
     /// Steps that keep the policy near the one that played (Schulman et al. 2017).
     Ppo {
         /// How far the ratio of probabilities may move from 1.
-        clip: f32,
+        clip_range: f32,
         /// Passes over the batch.
-        epochs: usize,
+        n_epochs: usize,
         /// Rows of a step.
-        minibatch: usize,
+        batch_size: usize,
     },
 }
 
-/// The settings of an actor-critic learner.
+/// The settings of an actor-critic learner. [`A2cOptions`] and [`PpoOptions`] are what problems state.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct ActorCriticOptions {
     /// Units of each hidden layer.
-    pub hidden: Vec<usize>,
+    pub net_arch: Vec<usize>,
     /// Their activation.
     pub activation: Activation,
     /// How a gradient becomes a step.
-    pub rule: Rule,
+    pub optimizer: Rule,
     /// The learning rate.
-    pub rate: f64,
+    pub learning_rate: f64,
     /// How much is played between updates.
-    pub collect: Collect,
+    pub n_steps: Collect,
     /// λ of generalised advantages: 0 is one step ahead, 1 the whole episode.
-    pub trace: f64,
+    pub gae_lambda: f64,
     /// The weight of the policy's entropy.
-    pub entropy: f32,
+    pub ent_coef: f32,
     /// The weight of the critic's error.
-    pub value: f32,
+    pub vf_coef: f32,
     /// The largest norm of a gradient.
-    pub gradient: f32,
+    pub max_grad_norm: f32,
     /// Whether advantages are brought to mean 0 and deviation 1.
-    pub normalize: bool,
+    pub normalize_advantage: bool,
     /// What the critic predicts.
     pub critic: Critic,
     /// How a batch changes the network.
     pub update: Update,
 }
 
-impl Options {
+impl ActorCriticOptions {
     /// The paper's A2C: 128 ReLU units, learning rate 1e-2, one step of learning a batch.
     pub fn a2c() -> Self {
         Self {
-            hidden: vec![128],
+            net_arch: vec![128],
             activation: Activation::Relu,
-            rule: Rule::ADAM,
-            rate: 1e-2,
-            collect: Collect::Steps(5),
-            trace: 1.0,
-            entropy: 0.01,
-            value: 0.5,
-            gradient: 0.5,
-            normalize: false,
+            optimizer: Rule::ADAM,
+            learning_rate: 1e-2,
+            n_steps: Collect::Steps(5),
+            gae_lambda: 1.0,
+            ent_coef: 0.01,
+            vf_coef: 0.5,
+            max_grad_norm: 0.5,
+            normalize_advantage: false,
             critic: Critic::Reward,
             update: Update::A2c,
         }
@@ -95,25 +102,65 @@ impl Options {
     /// PPO with the usual settings.
     pub fn ppo() -> Self {
         Self {
-            hidden: vec![64, 64],
+            net_arch: vec![64, 64],
             activation: Activation::Tanh,
-            rate: 1e-3,
-            collect: Collect::Steps(64),
-            trace: 0.95,
-            entropy: 0.01,
-            normalize: true,
-            update: Update::Ppo { clip: 0.2, epochs: 10, minibatch: 64 },
+            learning_rate: 1e-3,
+            n_steps: Collect::Steps(64),
+            gae_lambda: 0.95,
+            normalize_advantage: true,
+            update: Update::Ppo { clip_range: 0.2, n_epochs: 10, batch_size: 64 },
             ..Self::a2c()
         }
     }
 }
 
+words! {
+    /// The activation of hidden layers.
+    pub enum ActivationFn {
+        /// the hyperbolic tangent
+        Tanh = "tanh",
+        /// max(x, 0)
+        Relu = "relu",
+    }
+}
+
+impl From<ActivationFn> for Activation {
+    fn from(activation: ActivationFn) -> Self {
+        match activation {
+            ActivationFn::Tanh => Activation::Tanh,
+            ActivationFn::Relu => Activation::Relu,
+        }
+    }
+}
+
+words! {
+    /// How a gradient becomes a step.
+    pub enum OptimizerKind {
+        /// Kingma and Ba 2015
+        Adam = "adam",
+        /// as in the first A2C
+        RmsProp = "rmsprop",
+    }
+}
+
+impl From<OptimizerKind> for Rule {
+    fn from(kind: OptimizerKind) -> Self {
+        match kind {
+            OptimizerKind::Adam => Rule::ADAM,
+            OptimizerKind::RmsProp => Rule::RMS_PROP,
+        }
+    }
+}
+
+/// The most of any count that an option of a learner may be.
+pub(super) const MOST: u64 = 10_000_000;
+
 /// An actor-critic learner with the parallel worlds that it plays in.
 pub struct ActorCritic {
-    options: Options,
+    options: ActorCriticOptions,
     gamma: f32,
     /// Whether nothing is measured any more when an episode is cut off.
-    ends_for_good: bool,
+    is_finite_horizon: bool,
     /// The steps after which that happens, as far as they are known.
     horizon: Option<usize>,
     network: Arc<Mlp>,
@@ -145,13 +192,13 @@ impl ActorCritic {
         worlds: Vec<Box<dyn Environment>>,
         gamma: f64,
         limit: usize,
-        options: Options,
+        options: ActorCriticOptions,
         rng: Generator,
     ) -> Result<Self> {
         in_range("worlds", worlds.len() as f64, !worlds.is_empty(), "1 or more")?;
-        in_range("trace", options.trace, (0.0..=1.0).contains(&options.trace), "between 0 and 1")?;
+        in_range("trace", options.gae_lambda, (0.0..=1.0).contains(&options.gae_lambda), "between 0 and 1")?;
         in_range("discount", gamma, (0.0..=1.0).contains(&gamma), "between 0 and 1")?;
-        if let Update::Ppo { clip, minibatch, .. } = options.update {
+        if let Update::Ppo { clip_range: clip, batch_size: minibatch, .. } = options.update {
             in_range("clip", clip.into(), clip > 0.0, "more than 0")?;
             in_range("minibatch", minibatch as f64, minibatch > 0, "1 or more")?;
         }
@@ -173,7 +220,7 @@ impl ActorCritic {
         let policy = space.count().unwrap_or(space.entries());
         let shape = Shape {
             inputs,
-            hidden: options.hidden.clone(),
+            hidden: options.net_arch.clone(),
             activation: options.activation,
             policy,
             value: heads,
@@ -181,7 +228,7 @@ impl ActorCritic {
         let network = Arc::new(Mlp::new(shape)?);
         let actions = Actions::of(&space);
         let count = network.parameters() + actions.parameters();
-        let (rows, lanes) = match options.collect {
+        let (rows, num_envs) = match options.n_steps {
             Collect::Steps(steps) => (steps.saturating_mul(worlds.len()), worlds.len()),
             Collect::Episodes(episodes) => (episodes.saturating_mul(limit), 1),
         };
@@ -194,14 +241,14 @@ impl ActorCritic {
         let chunk = rows.min(ROWS);
         let mut learner = Self {
             gamma: gamma as f32,
-            ends_for_good: false,
+            is_finite_horizon: false,
             horizon: None,
             parameters: vec![0.0; count],
             gradient: vec![0.0; count],
-            optimizer: Optimizer::new(options.rule, options.rate, count)?,
-            scratch: network.scratch(chunk.max(lanes)),
+            optimizer: Optimizer::new(options.optimizer, options.learning_rate, count)?,
+            scratch: network.scratch(chunk.max(num_envs)),
             single: network.scratch(1),
-            batch: Batch::new(rows, lanes, observations.entries(), space.entries(), heads),
+            batch: Batch::new(rows, num_envs, observations.entries(), space.entries(), heads),
             order: Vec::with_capacity(rows),
             inputs: Vec::with_capacity(chunk * observations.entries()),
             action: vec![0.0; space.entries()],
@@ -216,20 +263,30 @@ impl ActorCritic {
         Ok(learner)
     }
 
+    /// A learner as the options of problems make it.
+    fn in_scene(scene: LearnerScene, options: ActorCriticOptions) -> Result<Box<dyn Learner>> {
+        let LearnerScene { envs, gamma, limit, finite_horizon, rng, .. } = scene;
+        let learner = Self::new(envs, gamma, limit, options, rng)?;
+        Ok(Box::new(match finite_horizon {
+            Some(horizon) => learner.finite_horizon(horizon),
+            None => learner,
+        }))
+    }
+
     /// The same learner where nothing is measured any more when an episode is cut off, after `horizon` steps or as the
     /// world says. What the critic predicts is multiplied by the part of the longest episode that is left: a policy need
     /// not see the time for its value to end with it.
-    pub fn ending_for_good(self, horizon: Option<usize>) -> Self {
-        Self { ends_for_good: true, horizon, ..self }
+    pub fn finite_horizon(self, horizon: Option<usize>) -> Self {
+        Self { is_finite_horizon: true, horizon, ..self }
     }
 
     /// Plays until the batch is full.
-    fn play(&mut self, weights: &[f64], trail: &mut Trail) -> Result<()> {
+    fn play(&mut self, weights: &[f64], window: &mut EpisodeWindow) -> Result<()> {
         let (entries, heads) = (self.episodes[0].observation().len(), self.weights.len());
         let (width, policy) = (self.action.len(), self.network.shape().policy);
-        let lanes = self.batch.lanes;
+        let num_envs = self.batch.num_envs;
         let (parameters, deviations) = self.parameters.split_at(self.network.parameters());
-        let mut unfinished = match self.options.collect {
+        let mut unfinished = match self.options.n_steps {
             Collect::Steps(_) => usize::MAX,
             Collect::Episodes(count) => count,
         };
@@ -238,30 +295,30 @@ impl ActorCritic {
         batch.rows = 0;
         while unfinished > 0 && batch.rows < batch.advantages.len() {
             let first = batch.rows;
-            for (lane, episode) in self.episodes[..lanes].iter_mut().enumerate() {
+            for (env, episode) in self.episodes[..num_envs].iter_mut().enumerate() {
                 episode.start_if_over(&mut self.rng)?;
-                let row = first + lane;
+                let row = first + env;
                 narrow(episode.observation(), &mut batch.inputs[row * entries..(row + 1) * entries]);
                 batch.left[row] = left(episode.steps());
             }
-            let inputs = &batch.inputs[first * entries..(first + lanes) * entries];
+            let inputs = &batch.inputs[first * entries..(first + num_envs) * entries];
             self.network.forward(parameters, inputs, &mut self.scratch);
             for (place, value) in self.scratch.value.output.iter().enumerate() {
                 batch.values[first * heads + place] = batch.left[first + place / heads] * value;
             }
-            for (lane, episode) in self.episodes[..lanes].iter_mut().enumerate() {
-                let row = first + lane;
-                let outputs = &mut self.scratch.policy.output[lane * policy..(lane + 1) * policy];
+            for (env, episode) in self.episodes[..num_envs].iter_mut().enumerate() {
+                let row = first + env;
+                let outputs = &mut self.scratch.policy.output[env * policy..(env + 1) * policy];
                 let drawn = &mut batch.actions[row * width..(row + 1) * width];
                 batch.log_probabilities[row] = self.actions.draw(outputs, deviations, &mut self.rng, drawn);
                 self.actions.cut(drawn, &mut self.action);
-                episode.announce(&self.action)?;
+                episode.submit_action(&self.action)?;
             }
-            for (lane, episode) in self.episodes[..lanes].iter_mut().enumerate() {
-                let row = first + lane;
+            for (env, episode) in self.episodes[..num_envs].iter_mut().enumerate() {
+                let row = first + env;
                 self.actions.cut(&batch.actions[row * width..(row + 1) * width], &mut self.action);
                 batch.status[row] = episode.step(&self.action, &mut self.rng)?;
-                if batch.status[row] == Status::CutOff && self.ends_for_good {
+                if batch.status[row] == Status::CutOff && self.is_finite_horizon {
                     batch.status[row] = Status::Ended;
                     self.horizon = self.horizon.max(Some(episode.steps()));
                 }
@@ -271,11 +328,11 @@ impl ActorCritic {
                     Critic::Measurements => narrow(episode.z(), gains),
                 }
                 if batch.status[row] != Status::Running {
-                    trail.add(episode.sum());
+                    window.add(episode.sum());
                     unfinished -= 1;
                 }
-                // The next row of this lane is not the state that this step led to.
-                let is_last = row + lanes >= batch.advantages.len();
+                // The next row of this env is not the state that this step led to.
+                let is_last = row + num_envs >= batch.advantages.len();
                 if batch.status[row] == Status::CutOff || (batch.status[row] == Status::Running && is_last) {
                     self.inputs.clear();
                     self.inputs.extend(episode.observation().iter().map(|v| *v as f32));
@@ -287,7 +344,7 @@ impl ActorCritic {
                     }
                 }
             }
-            batch.rows += lanes;
+            batch.rows += num_envs;
         }
         Ok(())
     }
@@ -313,7 +370,7 @@ impl ActorCritic {
                 let action = &batch.actions[row * width..(row + 1) * width];
                 let (before, advantage) = (batch.log_probabilities[row], batch.advantages[row]);
                 let pull = |now: f32| share * pull(now, before, advantage);
-                let entropy = share * options.entropy;
+                let entropy = share * options.ent_coef;
                 match actions {
                     Actions::Categorical => pull_logits(policy, pulled, action[0] as usize, pull, entropy),
                     Actions::Gaussian(_) => {
@@ -324,7 +381,7 @@ impl ActorCritic {
                 let targets = &batch.targets[row * heads..(row + 1) * heads];
                 let left = batch.left[row];
                 for head in 0..heads {
-                    pulled[head] = share * options.value * left * (left * values[head] - targets[head]);
+                    pulled[head] = share * options.vf_coef * left * (left * values[head] - targets[head]);
                 }
             }
             network.backward(parameters, &self.inputs, scratch, gradient);
@@ -333,7 +390,7 @@ impl ActorCritic {
 
     /// Follows the gradient.
     fn step(&mut self) -> Result<()> {
-        let length = nn::clip(&mut self.gradient, self.options.gradient);
+        let length = nn::clip(&mut self.gradient, self.options.max_grad_norm);
         finite("the length of a gradient", &[f64::from(length)])?;
         self.optimizer.step(&mut self.parameters, &self.gradient);
         self.gradient.fill(0.0);
@@ -390,30 +447,31 @@ fn pull_means(
 }
 
 impl Learner for ActorCritic {
-    type Policy = NetworkPolicy;
-
-    fn learn(&mut self, weights: &[f64], trail: &mut Trail) -> Result<usize> {
+    fn learn(&mut self, weights: &[f64], window: &mut EpisodeWindow) -> Result<usize> {
         dimension("reward weights", weights.len(), self.episodes[0].z().len())?;
         match self.options.critic {
             Critic::Reward => self.weights[0] = 1.0,
             Critic::Measurements => narrow(weights, &mut self.weights),
         }
-        self.play(weights, trail)?;
-        self.batch.estimate_advantages(self.gamma, self.options.trace as f32, &self.weights);
+        self.play(weights, window)?;
+        self.batch.estimate_advantages(self.gamma, self.options.gae_lambda as f32, &self.weights);
         self.order.clear();
         self.order.extend(0..self.batch.rows as u32);
         match self.options.update {
-            Update::A2c => self.follow_policy_gradient()?,
-            Update::Ppo { clip, epochs, minibatch } => self.stay_near(clip, epochs, minibatch)?,
+            Update::A2c => self.a2c_update()?,
+            Update::Ppo { clip_range, n_epochs, batch_size } => {
+                self.ppo_update(clip_range, n_epochs, batch_size)?
+            }
         }
         Ok(self.batch.rows)
     }
 
-    fn policy(&self) -> NetworkPolicy {
-        NetworkPolicy::of(&self.network, &self.actions, &self.parameters)
+    fn policy(&self) -> AnyPolicy {
+        NetworkPolicy::of(&self.network, &self.actions, &self.parameters).into()
     }
 
-    fn start_from(&mut self, policy: &NetworkPolicy) -> Result<()> {
+    fn start_from(&mut self, policy: &AnyPolicy) -> Result<()> {
+        let AnyPolicy::Network(policy) = policy else { return Err(not_its_own("an actor-critic")) };
         dimension("policy parameters", policy.parameters().len(), self.parameters.len())?;
         self.parameters.copy_from_slice(policy.parameters());
         self.optimizer.reset();
@@ -429,10 +487,13 @@ impl Learner for ActorCritic {
         self.episodes.iter_mut().for_each(Episode::leave);
     }
 
-    fn fits(&self, policy: &NetworkPolicy) -> bool {
-        policy.network().shape() == self.network.shape() && *policy.actions() == self.actions
+    fn fits(&self, policy: &AnyPolicy) -> bool {
+        matches!(policy, AnyPolicy::Network(policy)
+            if policy.network().shape() == self.network.shape() && *policy.actions() == self.actions)
     }
+}
 
+impl Checkpoint for ActorCritic {
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put_shared(&self.network);
         to.put_all(&self.parameters);

@@ -1,12 +1,138 @@
+use std::sync::Arc;
+
 use super::ActorCritic;
+use super::{ActivationFn, ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Update};
+use crate::env::EnvSpec;
 use crate::error::Result;
+use crate::options::{Kind, Options, Range, Table, options};
 use crate::random;
+use crate::rl::{Learner, LearnerEntry, LearnerScene, MakeLearner};
+
+options! {
+    /// The options of proximal policy optimisation. Where the defaults differ, the first is for environments whose model
+    /// is known, which have been measured on the rover, and the second for others, measured on the cart-pole.
+    pub struct PpoOptions {
+        /// The step size of the optimiser; by default 0.002 or 0.001.
+        learning_rate: Option<f64> = Kind::Number(Range::POSITIVE), optional "0.001";
+        /// Steps played in each environment between updates; by default 64 or 256.
+        n_steps: Option<usize> = Kind::Count(1, MOST), optional "256";
+        /// Rows of a step of the optimiser; by default 32 or 64.
+        batch_size: Option<usize> = Kind::Count(1, MOST), optional "64";
+        /// Passes over what was played; by default 4 or 10.
+        n_epochs: Option<usize> = Kind::Count(1, 1000), optional "10";
+        /// λ of generalised advantages: 0 is one step ahead, 1 the whole episode; by default 0.9 or 0.95.
+        gae_lambda: Option<f64> = Kind::Number(Range::UNIT), optional "0.95";
+        /// How far the ratio of probabilities may move from 1.
+        clip_range: f64 = Kind::Number(Range::POSITIVE), defaulted "0.2";
+        /// The weight of the policy's entropy in the loss; by default 0.003 or 0.
+        ent_coef: Option<f64> = Kind::Number(Range::FROM_ZERO), optional "0.01";
+        /// The weight of the critic's error in the loss.
+        vf_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.5";
+        /// The largest norm of a gradient.
+        max_grad_norm: f64 = Kind::Number(Range::POSITIVE), defaulted "0.5";
+        /// Whether advantages are brought to mean 0 and deviation 1; by default false or true.
+        normalize_advantage: Option<bool> = Kind::Flag, optional "true";
+        /// Units of each hidden layer; by default one layer of 128, or two of 64.
+        net_arch: Option<Vec<usize>> = Kind::Counts(1, 100_000), optional "[64, 64]";
+        /// The activation of hidden layers; by default relu or tanh.
+        activation_fn: Option<ActivationFn> = Kind::Word(ActivationFn::WORDS), optional "\"tanh\"";
+        /// How a gradient becomes a step.
+        optimizer: OptimizerKind = Kind::Word(OptimizerKind::WORDS), defaulted "\"adam\"";
+        /// What the critic predicts.
+        critic: Critic = Kind::Word(Critic::WORDS), defaulted "\"reward\"";
+    }
+}
+
+pub(in crate::rl) static ENTRY: LearnerEntry = LearnerEntry {
+    name: "ppo",
+    about: "a network learnt by proximal policy optimisation: the default where there is no model",
+    keys: PpoOptions::KEYS,
+    read: |given| Ok(Arc::new(PpoOptions::read(given)?)),
+};
+
+impl PpoOptions {
+    /// These options with all that is left open filled in: what took the fewest samples on the rover where the model is
+    /// known, else on the cart-pole.
+    fn in_force(&self, env: &EnvSpec) -> Self {
+        let by_default = match env.model() {
+            Some(_) => Self::default()
+                .learning_rate(2e-3)
+                .n_steps(64)
+                .batch_size(32)
+                .n_epochs(4)
+                .gae_lambda(0.9)
+                .ent_coef(0.003)
+                .normalize_advantage(false)
+                .net_arch(vec![128])
+                .activation_fn(ActivationFn::Relu),
+            None => Self::default()
+                .learning_rate(1e-3)
+                .n_steps(256)
+                .batch_size(64)
+                .n_epochs(10)
+                .gae_lambda(0.95)
+                .ent_coef(0.0)
+                .normalize_advantage(true)
+                .net_arch(vec![64, 64])
+                .activation_fn(ActivationFn::Tanh),
+        };
+        Self {
+            learning_rate: self.learning_rate.or(by_default.learning_rate),
+            n_steps: self.n_steps.or(by_default.n_steps),
+            batch_size: self.batch_size.or(by_default.batch_size),
+            n_epochs: self.n_epochs.or(by_default.n_epochs),
+            gae_lambda: self.gae_lambda.or(by_default.gae_lambda),
+            ent_coef: self.ent_coef.or(by_default.ent_coef),
+            normalize_advantage: self.normalize_advantage.or(by_default.normalize_advantage),
+            net_arch: self.net_arch.clone().or(by_default.net_arch),
+            activation_fn: self.activation_fn.or(by_default.activation_fn),
+            ..self.clone()
+        }
+    }
+
+    fn actor_critic(self) -> ActorCriticOptions {
+        let usual = ActorCriticOptions::ppo();
+        ActorCriticOptions {
+            net_arch: self.net_arch.unwrap_or(usual.net_arch),
+            activation: self.activation_fn.map_or(usual.activation, Into::into),
+            optimizer: self.optimizer.into(),
+            learning_rate: self.learning_rate.unwrap_or(usual.learning_rate),
+            n_steps: self.n_steps.map_or(usual.n_steps, Collect::Steps),
+            gae_lambda: self.gae_lambda.unwrap_or(usual.gae_lambda),
+            ent_coef: self.ent_coef.map_or(usual.ent_coef, |coefficient| coefficient as f32),
+            vf_coef: self.vf_coef as f32,
+            max_grad_norm: self.max_grad_norm as f32,
+            normalize_advantage: self.normalize_advantage.unwrap_or(usual.normalize_advantage),
+            critic: self.critic,
+            update: Update::Ppo {
+                clip_range: self.clip_range as f32,
+                n_epochs: self.n_epochs.unwrap_or(10),
+                batch_size: self.batch_size.unwrap_or(64),
+            },
+        }
+    }
+}
+
+impl MakeLearner for PpoOptions {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn make(&self, scene: LearnerScene) -> Result<Box<dyn Learner>> {
+        let options = self.in_force(scene.env).actor_critic();
+        ActorCritic::in_scene(scene, options)
+    }
+
+    fn table(&self, env: &EnvSpec) -> Table {
+        Options::table(&self.in_force(env))
+    }
+}
 
 impl ActorCritic {
     /// Proximal policy optimisation (Schulman et al. 2017): several passes over the batch, in each of which a row
     /// stops pulling once the ratio π(a|s)/π_played(a|s) has moved by `clip` in the advantage's direction.
-    pub(super) fn stay_near(&mut self, clip: f32, epochs: usize, minibatch: usize) -> Result<()> {
-        if self.options.normalize {
+    pub(super) fn ppo_update(&mut self, clip: f32, epochs: usize, minibatch: usize) -> Result<()> {
+        if self.options.normalize_advantage {
             self.batch.normalize_advantages(&self.order);
         }
         let pull = move |now: f32, before: f32, advantage: f32| {

@@ -1,0 +1,74 @@
+use appropo::options::{Key, Kind, Range};
+
+/// The keys of a problem file.
+pub static ROOT: [Key; 6] = [
+    Key::required(
+        "discount",
+        Kind::Number(Range::UNIT),
+        "0.99",
+        "γ. At 1 without a horizon every policy must end.",
+    ),
+    Key::required("environment", Kind::Open, "{ name = \"mars-rover\" }", "The world and its settings."),
+    Key::optional("constraint", Kind::Tables, "", "What the long-term measurements must satisfy."),
+    Key::optional(
+        "maximize",
+        Kind::Name,
+        "\"reward\"",
+        "A measure to make as large as the constraints allow, or measure[i] for an entry of a vector.",
+    ),
+    Key::optional(
+        "minimize",
+        Kind::Name,
+        "\"failure\"",
+        "A measure to make as small as the constraints allow.",
+    ),
+    Key::optional("solve", Kind::Open, "{}", "How to solve; every key has a default."),
+];
+
+/// The first key of every environment.
+pub static NAME: Key = Key::required("name", Kind::Name, "\"mars-rover\"", "Which world it is.");
+
+/// The keys of a constraint, besides its set.
+pub static CONSTRAINT: [Key; 5] = [
+    Key::optional("name", Kind::Name, "\"safety\"", "What it is called in results; by default its measures."),
+    Key::required(
+        "measure",
+        Kind::Measures,
+        "\"failure\"",
+        "A measure, or several. Their entries in this order make up the vector x.",
+    ),
+    Key::defaulted("share", Kind::Flag, "false", "Whether x is divided by the number of steps."),
+    Key::defaulted(
+        "scale",
+        Kind::Number(Range::MODERATE),
+        "1",
+        "What counts as one unit of violation. Distances are divided by it.",
+    ),
+    Key::optional("shift", Kind::Numbers, "[0.1]", "A vector that the set is moved by."),
+];
+
+/// The key that names a method.
+pub static METHOD: Key = Key::defaulted("method", Kind::Name, "\"appropo\"", "How to solve.");
+
+/// What solving may take.
+pub static BUDGET: [Key; 4] = [
+    Key::defaulted(
+        "samples",
+        Kind::Count(1, u64::MAX),
+        "100000",
+        "Steps after which an oracle stops learning; estimating its last answer takes some more.",
+    ),
+    Key::optional(
+        "rounds",
+        Kind::Count(1, u64::MAX),
+        "1000",
+        "The most rounds to play; by default 1000 for the corrective player, 20000 for the others.",
+    ),
+    Key::defaulted("tolerance", Kind::Number(Range::POSITIVE), "1e-6", "Distances up to this count as 0."),
+    Key::defaulted(
+        "seed",
+        Kind::Count(0, u64::MAX),
+        "0",
+        "Every random draw comes from it; the exact oracle draws nothing.",
+    ),
+];

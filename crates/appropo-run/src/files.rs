@@ -1,0 +1,18 @@
+//! The names of a run's files.
+
+/// The problem, with every setting that was in force.
+pub const PROBLEM: &str = "problem.toml";
+/// What the run is of.
+pub const RUN: &str = "run.json";
+/// The claim.
+pub const CERTIFICATE: &str = "certificate.json";
+/// What came out.
+pub const RESULT: &str = "result.json";
+/// The page.
+pub const REPORT: &str = "report.html";
+/// All that is needed to go on.
+pub const CHECKPOINT: &str = "checkpoint";
+/// Where the time went.
+pub const TIMES: &str = "times.json";
+/// The folder of the curves for TensorBoard.
+pub const CURVES: &str = "tensorboard";

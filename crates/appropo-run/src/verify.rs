@@ -1,0 +1,157 @@
+//! The claim of a run, computed again from its files alone.
+
+use appropo::certificate::{Certificate, Verdict};
+use appropo::error::Error as LibraryError;
+use appropo::method::{Budget, Method};
+use appropo::outcome::count;
+use appropo::problem::Problem;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::about::About;
+use crate::error::{Error, Result};
+use crate::log::LogLine;
+use crate::policies::{self, MANIFEST};
+use crate::result::{self, ResultFile, Revive, Summary, must_act, result_file};
+use crate::{Directory, Log, files};
+
+const SEALED: &str = "run.json, problem.toml, rounds.jsonl, policies.safetensors, manifest.json, certificate.json and result.json";
+const UNSEALED: &str = "times.json, report.html and tensorboard";
+
+/// What was checked of a run's claim.
+#[derive(Debug, Clone)]
+pub struct Verification {
+    /// What was checked, a line each.
+    pub lines: Vec<String>,
+    /// The verdict, if the claim holds; else what does not.
+    pub outcome: std::result::Result<String, String>,
+}
+
+fn refuted(problem: impl Into<String>) -> Error {
+    LibraryError::Refuted { problem: problem.into() }.into()
+}
+
+/// Computes the claim of a run again. The problem, method, budget and seed are those that its own file states; fresh episodes
+/// are drawn from `episodes`, or from another seed than the run's.
+pub fn verify(
+    directory: &Directory,
+    problem: &Problem,
+    (method, budget, seed): (&dyn Method, &Budget, u64),
+    episodes: Option<u64>,
+    revive: Option<&Revive>,
+) -> Result<Verification> {
+    // Where nothing is claimed yet, nothing is refuted.
+    directory.must_have_ended()?;
+    let mut lines = Vec::new();
+    let outcome = check(directory, problem, (method, budget, seed), episodes, revive, &mut lines);
+    Ok(Verification { lines, outcome: outcome.map_err(|error| error.to_string()) })
+}
+
+fn check(
+    directory: &Directory,
+    problem: &Problem,
+    (method, budget, seed): (&dyn Method, &Budget, u64),
+    episodes: Option<u64>,
+    revive: Option<&Revive>,
+    lines: &mut Vec<String>,
+) -> Result<String> {
+    let outcome = result::read(directory, problem, revive)?;
+    must_act(&outcome.mixture)?;
+    let (stated, certificate) = result::read_files(directory, problem)?;
+    let rounds = Log::read(directory, &stated.log)?;
+    lines.extend(problem.statements().map(|statement| format!("claim   {statement}")));
+    lines.push(format!("claim   distances up to {} count as 0", budget.tolerance));
+    lines.push(format!(
+        "ok      by their checksums {SEALED} are as they were written; {}",
+        count(rounds.len(), "round", "rounds")
+    ));
+    lines.push(format!("-       {UNSEALED} prove nothing and were not looked at"));
+    let policies = outcome.mixture.parts().len();
+    let fitting = count(policies, "policy that fits", "policies that fit");
+    lines.push(format!("ok      the mixture: {fitting} the world"));
+    counted(&rounds)?;
+    let about: About = directory.read_json(files::RUN)?;
+    if certificate.tolerance != budget.tolerance || about.seed != seed {
+        return Err(refuted("the certificate's tolerance or the run's seed is not that of problem.toml"));
+    }
+    let last = rounds.last().map_or((0, 0), |line| (line.round, line.samples));
+    // What went wrong may have taken steps that no round tells of.
+    let samples = if outcome.failure().is_some() { outcome.samples } else { last.1 };
+    let counts = (stated.oracle_calls, stated.samples, stated.policies, stated.evaluation_samples);
+    let most = budget.rounds.unwrap_or(usize::MAX);
+    if outcome.rounds > most {
+        return Err(refuted(format!(
+            "{} rounds were played, but problem.toml allows for {most}",
+            outcome.rounds
+        )));
+    }
+    if outcome.failure().is_some() && (outcome.samples < last.1 || outcome.verdict() != Verdict::Undecided) {
+        return Err(refuted(
+            "a solve that failed claims nothing, and takes no fewer samples than its rounds",
+        ));
+    }
+    if counts != (last.0, samples, policies, outcome.evaluation_samples()) {
+        return Err(refuted(
+            "the result counts other rounds, samples, policies or evaluation samples than there are",
+        ));
+    }
+    // What went wrong may have left no time for episodes.
+    let is_expected = method.is_learning(problem) && outcome.failure().is_none();
+    if outcome.evaluation.is_some() != is_expected {
+        return Err(refuted("the result speaks of episodes where none were played, or leaves them out"));
+    }
+    let (summary, result) = (Summary::of(problem, &outcome, None), result_file(&outcome, stated.log));
+    says_nothing_else(directory, &summary, &result, &certificate)?;
+    let checked = appropo::verify::verify(problem, &outcome, episodes.unwrap_or(seed.wrapping_add(1)))?;
+    lines.extend(checked.into_iter().map(|line| format!("ok      {line}")));
+    directory.is_as_written(files::RUN, &about)?;
+    directory.is_as_written(MANIFEST, &policies::manifest(directory)?)?;
+    directory.is_as_written(files::CERTIFICATE, &certificate)?;
+    directory.is_as_written(files::RESULT, &result::File { summary: &summary, result: &result })?;
+    Ok(match certificate.verdict {
+        Verdict::Feasible => "feasible".into(),
+        Verdict::Infeasible => format!("infeasible by at least {:?}", certificate.lower_bound),
+        Verdict::Undecided => "undecided, as it says".into(),
+    })
+}
+
+fn counted(rounds: &[LogLine]) -> Result<()> {
+    let upwards = rounds.iter().zip(1..).all(|(line, number)| line.round == number);
+    if upwards && rounds.is_sorted_by_key(|line| line.samples) {
+        return Ok(());
+    }
+    Err(refuted("rounds.jsonl does not count its rounds and samples upwards"))
+}
+
+/// Everything that the result says for people follows from the rest, and nothing else is said.
+fn says_nothing_else(
+    directory: &Directory,
+    summary: &Summary,
+    result: &ResultFile,
+    certificate: &Certificate,
+) -> Result<()> {
+    let mut expected = members(summary)?;
+    expected.extend(members(result)?);
+    says_only(directory, files::RESULT, &expected)?;
+    says_only(directory, files::CERTIFICATE, &members(certificate)?)
+}
+
+fn members(object: &impl Serialize) -> Result<Map<String, Value>> {
+    match serde_json::to_value(object) {
+        Ok(Value::Object(members)) => Ok(members),
+        _ => Err(refuted("a number is not finite")),
+    }
+}
+
+/// Whether a file has the expected members, and no other that could be taken for a part of the claim.
+fn says_only(directory: &Directory, file: &str, expected: &Map<String, Value>) -> Result<()> {
+    let mut stated: Map<String, Value> = directory.read_json(file)?;
+    stated.retain(|key, _| key != "format" && key != "sha256");
+    if let Some(key) = stated.keys().find(|key| !expected.contains_key(*key)) {
+        return Err(refuted(format!("{file}: {key:?} does not belong there")));
+    }
+    match expected.iter().find(|(key, value)| stated.get(*key) != Some(value)) {
+        None => Ok(()),
+        Some((key, _)) => Err(refuted(format!("{file}: {key} is not what the certificate and z make it"))),
+    }
+}

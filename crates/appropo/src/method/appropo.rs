@@ -1,0 +1,410 @@
+use std::sync::Arc;
+
+use super::{Budget, Method, MethodEntry, Task};
+use crate::certificate::Verdict;
+use crate::env::TabularMdp;
+use crate::error::{Error, Result};
+use crate::evaluate;
+use crate::options::{Entry, Given, Key, Kind, Options, Result as OptionResult, Step, Table, options, words};
+use crate::oracle::{AnyOracle, Cache, Exact, ExactOptions, Learned, MakeOracle, OracleScene, Planner};
+use crate::outcome::{Historian, Optimum, Outcome};
+use crate::player::{FullyCorrectiveOptions, MakePlayer, Player, PlayerScene};
+use crate::problem::{Objective, Problem};
+use crate::random;
+use crate::registry::Registry;
+use crate::rl::actor_critic::PpoOptions;
+use crate::set::SharedSet;
+use crate::solver::{
+    Goal, Maximum, Observer, Solution, Stop, StopRule, appropo, appropo_model_based, binary_search, maximize,
+    resume, resume_model_based, with_free_objective,
+};
+
+words! {
+    /// Where an objective goes.
+    pub enum ObjectiveSearch {
+        /// into the corrective player's master problem
+        Master = "master",
+        /// around it: the paper's binary search with a shared cache
+        Binary = "binary",
+    }
+}
+
+options! {
+    /// The options of ApproPO besides its player and oracle.
+    pub struct AppropoOptions {
+        /// When an infeasible problem is done.
+        goal: Goal = Kind::Word(Goal::WORDS), defaulted "\"distance\"";
+        /// Where an objective goes, if there is one.
+        search: ObjectiveSearch = Kind::Word(ObjectiveSearch::WORDS), defaulted "\"master\"";
+    }
+}
+
+/// The keys that name a player and an oracle.
+static CHOICES: [Key; 4] = [
+    Key::optional(
+        "oracle",
+        Kind::Name,
+        "\"exact\"",
+        "Who answers λ; by default exact, or ppo where there is no model.",
+    ),
+    Key::defaulted("player", Kind::Name, "\"fully-corrective\"", "Who chooses λ."),
+    Key::defaulted("goal", Kind::Word(Goal::WORDS), "\"distance\"", "When an infeasible problem is done."),
+    Key::defaulted(
+        "search",
+        Kind::Word(ObjectiveSearch::WORDS),
+        "\"master\"",
+        "Where an objective goes, if there is one.",
+    ),
+];
+
+pub(super) static ENTRY: MethodEntry = MethodEntry {
+    name: "appropo",
+    about: "the default",
+    keys: &CHOICES,
+    read: |given, registry| Ok(Arc::new(Appropo::read(given, registry)?)),
+};
+
+/// ApproPO with a player and an oracle.
+#[derive(Debug, Clone)]
+pub struct Appropo {
+    player: Arc<dyn MakePlayer>,
+    /// `None`: by whether the model is known.
+    oracle: Option<Arc<dyn MakeOracle>>,
+    /// The oracle where the model is known and none is named.
+    planning: Arc<dyn MakeOracle>,
+    /// The oracle where it is not.
+    learning: Arc<dyn MakeOracle>,
+    options: AppropoOptions,
+}
+
+impl Default for Appropo {
+    /// The corrective player, and planning where the model is known, else PPO.
+    fn default() -> Self {
+        Self {
+            player: Arc::new(FullyCorrectiveOptions::default()),
+            oracle: None,
+            planning: Arc::new(ExactOptions::default()),
+            learning: Arc::new(Learned::by(PpoOptions::default())),
+            options: AppropoOptions::default(),
+        }
+    }
+}
+
+impl Appropo {
+    /// The same with another player.
+    pub fn player(self, player: impl MakePlayer + 'static) -> Self {
+        Self { player: Arc::new(player), ..self }
+    }
+
+    /// The same with another oracle.
+    pub fn oracle(self, oracle: impl MakeOracle + 'static) -> Self {
+        Self { oracle: Some(Arc::new(oracle)), ..self }
+    }
+
+    /// The same with this oracle, or the default one.
+    pub fn shared_oracle(self, oracle: Option<Arc<dyn MakeOracle>>) -> Self {
+        Self { oracle, ..self }
+    }
+
+    /// The same with other options.
+    pub fn options(self, options: AppropoOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    fn read(given: &Given, registry: &Registry) -> OptionResult<Self> {
+        let table = |name: &str| given.get(name);
+        let by_default = Self::default();
+        // Options count also for an oracle that no one names.
+        let named =
+            |oracle: &dyn MakeOracle| registry.oracle(&Entry::alone("oracle", &oracle.name().into()), table);
+        Ok(Self {
+            player: registry.player(given, table)?,
+            oracle: given.get("oracle").map(|entry| registry.oracle(&entry, table)).transpose()?,
+            planning: named(by_default.planning.as_ref())?,
+            learning: named(by_default.learning.as_ref())?,
+            options: AppropoOptions::read(given)?,
+        })
+    }
+
+    /// The oracle in force.
+    fn oracle_for(&self, problem: &Problem) -> Arc<dyn MakeOracle> {
+        match (&self.oracle, problem.model()) {
+            (Some(oracle), _) => Arc::clone(oracle),
+            (None, Some(_)) => Arc::clone(&self.planning),
+            (None, None) => Arc::clone(&self.learning),
+        }
+    }
+
+    fn rule(&self, budget: &Budget) -> StopRule {
+        StopRule {
+            rounds: budget.rounds.unwrap_or(self.player.rounds()),
+            tolerance: budget.tolerance,
+            goal: self.options.goal,
+            epsilon: budget.tolerance,
+            samples: budget.samples,
+        }
+    }
+
+    /// A bound on the measurements of all policies, where planning finds one.
+    fn radius(&self, problem: &Problem) -> Result<Option<f64>> {
+        let is_learning = self.is_learning(problem);
+        let Some(model) = problem.model().filter(|_| !is_learning) else { return Ok(None) };
+        let selected = model.select(problem.target().selection());
+        let exact = Exact::new(selected, *problem.discounting(), Planner::PolicyIteration)?;
+        exact.measurement_radius().map(Some)
+    }
+
+    fn scene<'a>(
+        &self,
+        problem: &'a Problem,
+        budget: &Budget,
+        radius: &'a dyn Fn() -> Result<Option<f64>>,
+    ) -> PlayerScene<'a> {
+        PlayerScene {
+            measures: problem.measures(),
+            selection: problem.target().selection(),
+            radius,
+            rounds: self.rule(budget).rounds,
+            is_learning: self.is_learning(problem),
+        }
+    }
+
+    fn make_player(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Box<dyn Player>> {
+        self.player.make(set, scene).map_err(|error| beneath(self.player.name(), error))
+    }
+
+    fn search(
+        &self,
+        problem: &Problem,
+        budget: &Budget,
+        state: Option<&[u8]>,
+        rng: &mut random::Generator,
+        observer: &mut dyn Observer,
+    ) -> Result<Solution> {
+        let (set, rule) = (problem.target().set(), self.rule(budget));
+        let radius = || self.radius(problem);
+        let scene = self.scene(problem, budget, &radius);
+        let oracle = self.oracle_for(problem).make(OracleScene {
+            env: problem.env(),
+            selection: problem.target().selection(),
+            discounting: *problem.discounting(),
+            samples: budget.samples,
+            stop: budget.stop.clone(),
+            rng,
+        })?;
+        match oracle {
+            AnyOracle::Responding(mut oracle) => {
+                let (player, oracle) = (&mut *self.make_player(set, &scene)?, &mut *oracle);
+                match state {
+                    None => appropo(set, player, oracle, &rule, observer),
+                    Some(state) => resume(set, player, oracle, &rule, observer, state),
+                }
+            }
+            AnyOracle::ModelBased { mut model, posterior_checks } => {
+                let player = |set: &SharedSet| {
+                    // Games in a model are not learnt by playing: their answers are exact there.
+                    self.make_player(set, &PlayerScene { is_learning: false, ..scene })
+                };
+                let (model, checks) = (&mut *model, posterior_checks);
+                match state {
+                    None => appropo_model_based(set, &player, model, checks, &rule, observer),
+                    Some(state) => resume_model_based(set, &player, model, checks, &rule, observer, state),
+                }
+            }
+        }
+    }
+
+    /// The best value of the objective subject to the constraints, in a known model.
+    fn optimize(
+        &self,
+        problem: &Problem,
+        objective: &Objective,
+        budget: &Budget,
+        observer: &mut dyn Observer,
+    ) -> Result<(Solution, Optimum)> {
+        let sign = objective.direction.sign();
+        let (set, rule) = (problem.target().set(), self.rule(budget));
+        let model = plannable(problem)?.select(&problem.target().selection_with(objective.entry, sign));
+        let dim = model.measures().dim();
+        let mut oracle = Exact::new(model, *problem.discounting(), Planner::PolicyIteration)?;
+        let found = match self.options.search {
+            ObjectiveSearch::Binary => None,
+            // Where episodes can last for millions of steps, the master problem may find no feasible point. The slower
+            // search still does.
+            ObjectiveSearch::Master => Some(maximize(set, &mut oracle, &rule, observer)?).filter(|maximum| {
+                maximum.value.is_some()
+                    || maximum.certificate.verdict == Verdict::Infeasible
+                    || matches!(maximum.stop, Stop::Observer | Stop::Failed(_))
+            }),
+        };
+        let mut maximum = match found {
+            Some(maximum) => maximum,
+            None => {
+                let mut cache = Cache::new(oracle);
+                let maximum = binary_search(set, &mut cache, &rule, observer)?;
+                oracle = cache.into_oracle();
+                maximum
+            }
+        };
+        // What is reported is what holds when computed again.
+        if maximum.certificate.z_bar.len() == dim {
+            maximum.certificate =
+                oracle.recompute(&maximum.certificate, &with_free_objective(set)?, &maximum.mixture)?;
+        }
+        let upper_bound = match &maximum.ceiling {
+            Some(ceiling) if maximum.value.is_some() => oracle.upper_bound(ceiling, set)?,
+            _ => maximum.upper_bound,
+        };
+        Ok(optimum(maximum, upper_bound, objective, budget.tolerance))
+    }
+}
+
+/// What was found of a maximum, as every outcome tells it.
+pub(super) fn optimum(
+    maximum: Maximum,
+    upper_bound: f64,
+    objective: &Objective,
+    tolerance: f64,
+) -> (Solution, Optimum) {
+    let Maximum { value, mixture, certificate, oracle_calls, stop, .. } = maximum;
+    let sign = objective.direction.sign();
+    let is_open = value.is_some_and(|value| upper_bound.is_finite() && upper_bound - value > tolerance);
+    let optimum = Optimum {
+        measure: objective.measure.clone(),
+        direction: objective.direction,
+        value: value.map(|value| sign * value),
+        bound: upper_bound.is_finite().then_some(sign * upper_bound),
+    };
+    let stop = match stop {
+        Stop::Observer | Stop::Failed(_) => stop,
+        _ if is_open => Stop::Rounds,
+        _ => Stop::Reached,
+    };
+    (Solution { mixture, certificate, rounds: oracle_calls, samples: 0, stop }, optimum)
+}
+
+/// The model of a problem whose objective is to be optimised.
+pub(super) fn plannable(problem: &Problem) -> Result<&Arc<TabularMdp>> {
+    problem.model().ok_or_else(|| {
+        Error::Objective(
+            "an objective is optimised by planning, and this environment has no model to plan in; state a bound on \
+             the measure as a constraint instead, and solve that"
+                .into(),
+        )
+    })
+}
+
+impl Method for Appropo {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn check(&self, problem: &Problem) -> Result<()> {
+        let oracle = self.oracle_for(problem);
+        if problem.objective().is_some() {
+            plannable(problem)?;
+            if oracle.is_learning() {
+                return Err(Error::Objective(format!(
+                    "an objective is optimised by planning, and takes no oracle but \"exact\"; found \"{}\"",
+                    oracle.name()
+                )));
+            }
+        }
+        oracle.check(problem.env())
+    }
+
+    fn run(&self, problem: &Problem, task: Task) -> Result<Outcome> {
+        let Task { budget, seed, from, observer } = task;
+        // A search for an optimum has no state of its own: it begins anew, and so does its history.
+        let from = from.filter(|_| problem.objective().is_none());
+        let (state, history) =
+            from.map_or((None, Default::default()), |from| (Some(from.state), from.history));
+        let mut rng = random::generator(seed);
+        let mut historian = Historian::new(problem, history, observer);
+        let (solution, optimum) = match problem.objective() {
+            Some(objective) => {
+                let (solution, optimum) = self.optimize(problem, objective, budget, &mut historian)?;
+                (solution, Some(optimum))
+            }
+            None => (self.search(problem, budget, state.as_deref(), &mut rng, &mut historian)?, None),
+        };
+        let mut outcome =
+            evaluate::conclude(problem, solution, !self.is_learning(problem), budget, &mut rng)?;
+        (outcome.history, outcome.seed, outcome.objective) = (historian.finish(), seed, optimum);
+        Ok(outcome)
+    }
+
+    fn table(&self, problem: &Problem, budget: &Budget) -> Result<Table> {
+        let oracle = self.oracle_for(problem);
+        let mut table =
+            Table::new([("method", ENTRY.name), ("oracle", oracle.name()), ("player", self.player.name())]);
+        for (key, value) in Options::table(&self.options).iter() {
+            table.set(key, value.clone());
+        }
+        let radius = || self.radius(problem);
+        let player = self.player.table(problem.target().set(), &self.scene(problem, budget, &radius));
+        let player = player.map_err(|error| beneath(self.player.name(), error))?;
+        let tables = oracle.tables(problem.env()).into_iter().chain([(self.player.name().into(), player)]);
+        // Who has no options has no table that could be read.
+        for (name, options) in tables.filter(|(_, options)| !options.is_empty()) {
+            table.set(name, options);
+        }
+        Ok(table)
+    }
+
+    fn rounds(&self) -> Option<usize> {
+        Some(self.player.rounds())
+    }
+
+    fn is_learning(&self, problem: &Problem) -> bool {
+        self.oracle_for(problem).is_learning()
+    }
+}
+
+/// An error of an option that stands in the table `name`.
+fn beneath(name: &str, error: Error) -> Error {
+    match error {
+        Error::Option(mut error) => {
+            error.path.insert(0, Step::Key(name.into()));
+            Error::Option(error)
+        }
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraint::Constraint;
+    use crate::env::mars_rover;
+    use crate::options::Measurements;
+    use crate::player::BlackwellOptions;
+
+    /// Solving said less of where an option stands than listing all of them.
+    #[test]
+    fn an_option_that_does_not_fit_is_found_in_the_table_of_its_player() {
+        let world = mars_rover::world("4x4", 0.05).unwrap();
+        let safety = Constraint::at_most("failure", 0.3).unwrap();
+        let problem = Problem::builder(world).discount(0.99).constraint(safety).build().unwrap();
+        let anchor = Measurements(vec![("failrue".into(), vec![0.8])]);
+        let method = Appropo::default().player(FullyCorrectiveOptions::default().anchor(anchor));
+        let error = problem.solve(&method, &Budget::default(), 0, &mut ()).unwrap_err();
+        let Error::Option(error) = error else { unreachable!("{error:?}") };
+        let path = ["fully-corrective", "anchor", "failrue"].map(|key| Step::Key(key.into()));
+        assert_eq!(error.path, path);
+    }
+
+    /// A table of no options was written, and not known when it was read.
+    #[test]
+    fn who_has_no_options_has_no_table() {
+        let world = mars_rover::world("4x4", 0.05).unwrap();
+        let safety = Constraint::at_most("failure", 0.3).unwrap();
+        let problem = Problem::builder(world).discount(0.99).constraint(safety).build().unwrap();
+        let method = Appropo::default().player(BlackwellOptions::default());
+        let table = Method::table(&method, &problem, &Budget::default()).unwrap();
+        assert_eq!(table.get("player"), Some(&"blackwell".into()));
+        assert_eq!(table.get("blackwell"), None);
+        let again = Registry::standard().read_method(&table).unwrap();
+        assert_eq!(again.table(&problem, &Budget::default()).unwrap(), table);
+    }
+}

@@ -1,0 +1,138 @@
+//! Methods: ways to solve a problem. Each takes a [`Problem`] to an [`Outcome`].
+
+mod appropo;
+mod occupancy;
+
+pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};
+pub use occupancy::Occupancy;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::env::StopSignal;
+use crate::error::{Result, in_range};
+use crate::options::{Given, Key, Result as OptionResult, Table};
+use crate::outcome::{History, Outcome};
+use crate::problem::Problem;
+use crate::registry::Registry;
+use crate::solver::Observer;
+
+/// A way to solve problems.
+pub trait Method: fmt::Debug + Send + Sync {
+    /// Its registered name.
+    fn name(&self) -> &str;
+
+    /// Whether it can solve the problem; the error says what to use instead.
+    fn check(&self, problem: &Problem) -> Result<()>;
+
+    /// Solves the problem.
+    fn run(&self, problem: &Problem, task: Task) -> Result<Outcome>;
+
+    /// Every option as it is in force for the problem, and tables of options by the names of players, oracles and
+    /// learners: what a problem file says of how to solve.
+    fn table(&self, problem: &Problem, budget: &Budget) -> Result<Table>;
+
+    /// The most rounds it plays unless the budget says otherwise; `None` where it plays none.
+    fn rounds(&self) -> Option<usize>;
+
+    /// Whether policies come from playing rather than from planning.
+    fn is_learning(&self, problem: &Problem) -> bool;
+}
+
+/// How much a solve may take, and what counts as solved.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Budget {
+    /// Steps in the environment after which learning stops; estimating the last answer takes some more.
+    pub samples: u64,
+    /// The most rounds to play; `None` for what the method plays by default.
+    pub rounds: Option<usize>,
+    /// Distances up to this count as 0.
+    pub tolerance: f64,
+    /// Says whether to stop at once.
+    pub stop: Option<StopSignal>,
+}
+
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { samples, rounds, tolerance, .. } = self;
+        f.debug_struct("Budget")
+            .field("samples", samples)
+            .field("rounds", rounds)
+            .field("tolerance", tolerance)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Budget {
+    /// 100,000 samples, any rounds, 1e-6.
+    fn default() -> Self {
+        Self { samples: 100_000, rounds: None, tolerance: 1e-6, stop: None }
+    }
+}
+
+impl Budget {
+    /// So many steps in the environment.
+    pub fn samples(samples: u64) -> Self {
+        Self { samples, ..Self::default() }
+    }
+
+    /// The same with a most of rounds.
+    pub fn rounds(self, rounds: impl Into<Option<usize>>) -> Self {
+        Self { rounds: rounds.into(), ..self }
+    }
+
+    /// The same with another tolerance.
+    pub fn tolerance(self, tolerance: f64) -> Self {
+        Self { tolerance, ..self }
+    }
+
+    /// The same, ending as soon as `stop` says so.
+    pub fn until(self, stop: StopSignal) -> Self {
+        Self { stop: Some(stop), ..self }
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        in_range("samples", self.samples as f64, self.samples > 0, "1 or more")?;
+        let rounds = self.rounds.unwrap_or(1);
+        in_range("rounds", rounds as f64, rounds > 0, "1 or more")?;
+        in_range("tolerance", self.tolerance, self.tolerance > 0.0, "more than 0")
+    }
+}
+
+/// One solve.
+pub struct Task<'a> {
+    /// What it may take.
+    pub budget: &'a Budget,
+    /// Where every random draw comes from.
+    pub seed: u64,
+    /// Where it goes on from, unless it begins.
+    pub from: Option<Resume>,
+    /// Watches it.
+    pub observer: &'a mut dyn Observer,
+}
+
+/// Where a solve goes on from.
+#[derive(Debug, Clone, Default)]
+pub struct Resume {
+    /// What [`Round::state`](crate::solver::Round::state) gave.
+    pub state: Vec<u8>,
+    /// The rounds up to then.
+    pub history: History,
+}
+
+/// A kind of method that problems can name.
+#[derive(Debug)]
+pub struct MethodEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Its options.
+    pub keys: &'static [Key],
+    /// Reads them, and the tables of whatever they name.
+    pub read: fn(&Given, &Registry) -> OptionResult<Arc<dyn Method>>,
+}
+
+/// The methods that problems can name, in the order in which they are listed.
+pub(crate) static ENTRIES: [&MethodEntry; 2] = [&appropo::ENTRY, &occupancy::ENTRY];

@@ -1,0 +1,119 @@
+use std::sync::Arc;
+
+use super::appropo::{optimum, plannable};
+use super::{Budget, Method, MethodEntry, Task};
+use crate::baseline::{maximize_occupancy, solve_occupancy};
+use crate::certificate::Verdict;
+use crate::error::Result;
+use crate::evaluate;
+use crate::options::Table;
+use crate::outcome::{Optimum, Outcome};
+use crate::policy::Mixed;
+use crate::problem::{Objective, Problem};
+use crate::random;
+use crate::solver::{Maximum, Solution, Stop};
+
+pub(super) static ENTRY: MethodEntry = MethodEntry {
+    name: "occupancy",
+    about: "one conic programme, solved by Clarabel",
+    keys: &[],
+    read: |given, _| match (given.get("oracle"), given.get("player")) {
+        (Some(entry), _) => Err(entry.error("the occupancy method asks no oracle; leave this key out")),
+        (None, Some(entry)) => Err(entry.error("the occupancy method has no player; leave this key out")),
+        (None, None) => Ok(Arc::new(Occupancy)),
+    },
+};
+
+/// One conic programme over occupancies (Altman 1999), in a known model.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Occupancy;
+
+impl Occupancy {
+    fn solve(&self, problem: &Problem, tolerance: f64) -> Result<Solution> {
+        let model = plannable(problem)?.select(problem.target().selection());
+        let programme = solve_occupancy(problem.target().set(), &model, problem.discounting(), tolerance)?;
+        Ok(Solution {
+            mixture: Mixed::one(programme.policy.as_ref().clone()),
+            certificate: programme.certificate,
+            rounds: 0,
+            samples: 0,
+            stop: Stop::Reached,
+        })
+    }
+
+    fn optimize(
+        &self,
+        problem: &Problem,
+        objective: &Objective,
+        tolerance: f64,
+    ) -> Result<(Solution, Optimum)> {
+        let selection = problem.target().selection_with(objective.entry, objective.direction.sign());
+        let model = plannable(problem)?.select(&selection);
+        let maximum =
+            match maximize_occupancy(problem.target().set(), &model, problem.discounting(), tolerance) {
+                Ok(programme) => Maximum {
+                    value: programme.certificate.z_bar.last().copied(),
+                    upper_bound: f64::INFINITY,
+                    ceiling: None,
+                    mixture: Mixed::one(programme.policy.as_ref().clone()),
+                    certificate: programme.certificate,
+                    oracle_calls: 0,
+                    stop: Stop::Reached,
+                },
+                // The solver says only that there is no point; the least distance says how far off the problem is.
+                Err(error) => {
+                    let nearest = self.solve(problem, tolerance)?;
+                    if nearest.certificate.verdict != Verdict::Infeasible {
+                        return Err(error);
+                    }
+                    Maximum {
+                        value: None,
+                        upper_bound: f64::NEG_INFINITY,
+                        ceiling: None,
+                        mixture: nearest.mixture,
+                        certificate: nearest.certificate,
+                        oracle_calls: 0,
+                        stop: Stop::Reached,
+                    }
+                }
+            };
+        let upper_bound = maximum.upper_bound;
+        Ok(optimum(maximum, upper_bound, objective, tolerance))
+    }
+}
+
+impl Method for Occupancy {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn check(&self, problem: &Problem) -> Result<()> {
+        plannable(problem).map(drop)
+    }
+
+    fn run(&self, problem: &Problem, task: Task) -> Result<Outcome> {
+        let Task { budget, seed, .. } = task;
+        let (solution, optimum) = match problem.objective() {
+            Some(objective) => {
+                let (solution, optimum) = self.optimize(problem, objective, budget.tolerance)?;
+                (solution, Some(optimum))
+            }
+            None => (self.solve(problem, budget.tolerance)?, None),
+        };
+        let mut outcome = evaluate::conclude(problem, solution, true, budget, &mut random::generator(seed))?;
+        (outcome.seed, outcome.objective) = (seed, optimum);
+        Ok(outcome)
+    }
+
+    fn table(&self, _: &Problem, _: &Budget) -> Result<Table> {
+        Ok(Table::new([("method", ENTRY.name)]))
+    }
+
+    fn rounds(&self) -> Option<usize> {
+        None
+    }
+
+    fn is_learning(&self, _: &Problem) -> bool {
+        false
+    }
+}

@@ -1,0 +1,309 @@
+//! A problem: an environment, how its measurements add up, what they must satisfy, and what is optimised.
+
+use std::sync::Arc;
+
+use crate::constraint::{Constraint, Target};
+use crate::env::{EnvSpec, Environment, StopSignal, TabularMdp};
+use crate::error::{Error, Result, in_range};
+use crate::measurement::{Discounting, Measures};
+use crate::method::{Budget, Method, Resume, Task};
+use crate::options::suggestion;
+use crate::oracle::{LIMIT, interruptible};
+use crate::outcome::Outcome;
+use crate::rl;
+use crate::solver::Observer;
+
+/// Horizon times states times actions for which a plan still fits into memory.
+const MOST_STAGES: usize = 200_000_000;
+
+/// An environment, a discount, perhaps a horizon, the constraints on the expected long-term measurements, and an
+/// objective where there is one.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    name: String,
+    env: EnvSpec,
+    discounting: Discounting,
+    target: Target,
+    objective: Option<Objective>,
+}
+
+/// What is optimised subject to the constraints.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Objective {
+    /// A measure, or measure\[i\] for an entry of a vector.
+    pub measure: String,
+    /// Its place in the measurement vector.
+    pub entry: usize,
+    /// Whether more is better.
+    pub direction: Direction,
+}
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// More is better.
+    Maximize,
+    /// Less is better.
+    Minimize,
+}
+
+impl Direction {
+    /// 1 where more is better, else −1.
+    pub fn sign(self) -> f64 {
+        match self {
+            Direction::Maximize => 1.0,
+            Direction::Minimize => -1.0,
+        }
+    }
+
+    /// "maximize" or "minimize".
+    pub fn word(self) -> &'static str {
+        match self {
+            Direction::Maximize => "maximize",
+            Direction::Minimize => "minimize",
+        }
+    }
+}
+
+/// Collects what a problem is made of.
+#[derive(Debug, Clone)]
+pub struct ProblemBuilder {
+    name: String,
+    env: EnvSpec,
+    discount: f64,
+    horizon: Option<usize>,
+    constraints: Vec<Constraint>,
+    objective: Option<(String, Direction)>,
+}
+
+impl ProblemBuilder {
+    /// What it is called in results.
+    pub fn name(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// γ, from 0 to 1; 1 unless said. At 1 without a horizon every policy must end.
+    pub fn discount(self, discount: f64) -> Self {
+        Self { discount, ..self }
+    }
+
+    /// Steps after which an episode is cut off; without it episodes run until they end.
+    pub fn horizon(self, horizon: impl Into<Option<usize>>) -> Self {
+        Self { horizon: horizon.into(), ..self }
+    }
+
+    /// Adds a constraint.
+    pub fn constraint(mut self, constraint: Constraint) -> Self {
+        self.constraints.push(constraint);
+        self
+    }
+
+    /// Adds constraints.
+    pub fn constraints(mut self, constraints: impl IntoIterator<Item = Constraint>) -> Self {
+        self.constraints.extend(constraints);
+        self
+    }
+
+    /// Makes a measure as large as the constraints allow.
+    pub fn maximize(self, measure: impl Into<String>) -> Self {
+        Self { objective: Some((measure.into(), Direction::Maximize)), ..self }
+    }
+
+    /// Makes a measure as small as the constraints allow.
+    pub fn minimize(self, measure: impl Into<String>) -> Self {
+        Self { objective: Some((measure.into(), Direction::Minimize)), ..self }
+    }
+
+    /// The problem, if what it is made of fits together.
+    pub fn build(self) -> Result<Problem> {
+        let Self { name, env, discount, horizon, constraints, objective } = self;
+        let discounting = Discounting::new(discount, horizon)?;
+        if let Some(model) = env.model() {
+            check_model(model, &discounting)?;
+        }
+        let target = Target::new(env.measures(), constraints)?;
+        let problem = Problem { name, env, discounting, target, objective: None };
+        match objective {
+            Some((measure, direction)) => problem.with_objective(&measure, direction),
+            None => Ok(problem),
+        }
+    }
+}
+
+fn check_model(model: &TabularMdp, discounting: &Discounting) -> Result<()> {
+    match discounting.horizon() {
+        None if discounting.gamma() == 1.0 => match rl::endless(model, &rl::decision_states(model)) {
+            Some((state, action)) => Err(Error::NeverEnds { state, action }),
+            None => Ok(()),
+        },
+        None => Ok(()),
+        Some(horizon) => {
+            let (states, actions) = (model.states(), model.actions());
+            let most = MOST_STAGES / (states * actions).max(1);
+            let expected = format!(
+                "at most {most} for a plan of {states} states and {actions} actions to fit into memory"
+            );
+            in_range("horizon", horizon as f64, horizon <= most, &expected)
+        }
+    }
+}
+
+impl Problem {
+    /// A problem in an environment: a [`World`](crate::env::World), a model, or any [`EnvSpec`].
+    pub fn builder(env: impl Into<EnvSpec>) -> ProblemBuilder {
+        ProblemBuilder {
+            name: "problem".into(),
+            env: env.into(),
+            discount: 1.0,
+            horizon: None,
+            constraints: Vec::new(),
+            objective: None,
+        }
+    }
+
+    /// The same problem with another objective.
+    pub fn with_objective(self, measure: &str, direction: Direction) -> Result<Self> {
+        let entry = entry(self.env.measures(), measure)?;
+        Ok(Self { objective: Some(Objective { measure: measure.into(), entry, direction }), ..self })
+    }
+
+    /// The same problem with nothing to optimise.
+    pub fn without_objective(self) -> Self {
+        Self { objective: None, ..self }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The environment.
+    pub fn env(&self) -> &EnvSpec {
+        &self.env
+    }
+
+    /// What is measured.
+    pub fn measures(&self) -> &Measures {
+        self.env.measures()
+    }
+
+    /// How measurements add up along an episode.
+    pub fn discounting(&self) -> &Discounting {
+        &self.discounting
+    }
+
+    /// The constraints, and the set that they make up.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// What is optimised.
+    pub fn objective(&self) -> Option<&Objective> {
+        self.objective.as_ref()
+    }
+
+    /// Steps after which an episode is cut off in any case.
+    pub fn limit(&self) -> usize {
+        self.discounting.horizon().unwrap_or(LIMIT)
+    }
+
+    /// The environment to play in, with all its measures.
+    pub fn environment(&self, stop: Option<StopSignal>) -> Result<Box<dyn Environment>> {
+        let env = self.env.make(self.discounting.horizon())?;
+        Ok(interruptible(env, &self.env, &self.discounting, stop))
+    }
+
+    /// Each constraint in words, such as "safety: failure at most 0.2".
+    pub fn statements(&self) -> impl Iterator<Item = String> {
+        self.target.constraints().iter().map(|constraint| {
+            let per_step = if constraint.share { " per step" } else { "" };
+            let measures = constraint.measures.join(", ");
+            format!("{}: {measures}{per_step} {}", constraint.name, constraint.requirement())
+        })
+    }
+
+    /// Solves the problem: searches for a mixed policy by `method` within the budget, evaluates what was found, and says
+    /// what that proves. Every random draw comes from the seed.
+    ///
+    /// ```
+    /// use appropo::{constraint::Constraint, env::mars_rover, method::{Appropo, Budget}, oracle::Learned, problem::Problem};
+    /// use appropo::rl::actor_critic::PpoOptions;
+    ///
+    /// # fn main() -> appropo::error::Result<()> {
+    /// let problem = Problem::builder(mars_rover::world("4x4", 0.05)?)
+    ///     .discount(0.99)
+    ///     .constraint(Constraint::at_most("failure", 0.3)?)
+    ///     .constraint(Constraint::at_least("reward", -0.17)?)
+    ///     .build()?;
+    /// let method = Appropo::default().oracle(Learned::by(PpoOptions::default().learning_rate(2e-3)));
+    /// let outcome = problem.solve(&method, &Budget::samples(30_000), 0, &mut ())?;
+    /// println!("{} after {} samples", outcome.sentence(), outcome.samples);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn solve(
+        &self,
+        method: &dyn Method,
+        budget: &Budget,
+        seed: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome> {
+        self.run(method, budget, seed, None, observer)
+    }
+
+    /// [`solve`](Self::solve) from where [`Round::state`](crate::solver::Round::state) was taken: the outcome is bit for
+    /// bit that of a solve that was never interrupted.
+    pub fn resume(
+        &self,
+        method: &dyn Method,
+        budget: &Budget,
+        seed: u64,
+        from: Resume,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome> {
+        self.run(method, budget, seed, Some(from), observer)
+    }
+
+    fn run(
+        &self,
+        method: &dyn Method,
+        budget: &Budget,
+        seed: u64,
+        from: Option<Resume>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome> {
+        if self.target.constraints().is_empty() && self.objective.is_none() {
+            return Err(Error::Objective("the problem has no constraint and no objective; add one".into()));
+        }
+        budget.check()?;
+        method.check(self)?;
+        method.run(self, Task { budget, seed, from, observer })
+    }
+
+    pub(crate) fn model(&self) -> Option<&Arc<TabularMdp>> {
+        self.env.model()
+    }
+}
+
+/// The entry of the measurement vector that a name, or name\[i\], stands for.
+fn entry(measures: &Measures, text: &str) -> Result<usize> {
+    let (name, index) = match text.strip_suffix(']').and_then(|t| t.split_once('[')) {
+        Some((name, index)) => (name, Some(index)),
+        None => (text, None),
+    };
+    let known: Vec<&str> = measures.iter().map(|(name, _)| name).collect();
+    let range = measures
+        .range(name)
+        .map_err(|error| Error::Objective(format!("{error}; {}", suggestion(name, known.iter().copied()))))?;
+    let count = range.len();
+    let bad = |problem: String| Error::Objective(format!("measure \"{text}\": {problem}"));
+    if count == 0 {
+        return Err(bad("it has no entries".into()));
+    }
+    match index.map(str::parse::<usize>) {
+        None if count == 1 => Ok(range.start),
+        Some(Ok(i)) if i < count => Ok(range.start + i),
+        None => Err(bad(format!("it has {count} entries; write {name}[0] to {name}[{}]", count - 1))),
+        Some(_) => Err(bad(format!("expected a whole number from 0 to {} in the brackets", count - 1))),
+    }
+}

@@ -1,0 +1,292 @@
+//! Every set, environment, player, oracle, learner and method by name. Lists, readers, schemas and suggestions go by it.
+
+use std::sync::Arc;
+
+use crate::constraint::Stated;
+use crate::env::{self, EnvEntry};
+use crate::method::{self, Method, MethodEntry};
+use crate::options::{Entry, Given, Key, Kind, Options, Result, Table, suggestion};
+use crate::oracle::{self, Learned, LearnedOptions, MakeOracle, OracleEntry};
+use crate::player::{self, MakePlayer, PlayerEntry};
+use crate::rl::{self, LearnerEntry};
+use crate::set::{self, SetEntry, SetSpace, SharedSet};
+
+/// What problems can name. [`Registry::standard`] has all that comes with the library; more can be added.
+#[derive(Debug, Clone)]
+pub struct Registry {
+    sets: Vec<&'static SetEntry>,
+    environments: Vec<&'static EnvEntry>,
+    players: Vec<&'static PlayerEntry>,
+    oracles: Vec<&'static OracleEntry>,
+    learners: Vec<&'static LearnerEntry>,
+    methods: Vec<&'static MethodEntry>,
+    external_oracle: Option<Arc<dyn MakeOracle>>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::standard()
+    }
+}
+
+impl Registry {
+    /// All that comes with the library.
+    pub fn standard() -> Self {
+        Self {
+            sets: set::ENTRIES.iter().copied().flatten().collect(),
+            environments: env::ENTRIES.to_vec(),
+            players: player::ENTRIES.to_vec(),
+            oracles: oracle::ENTRIES.to_vec(),
+            learners: rl::LEARNERS.to_vec(),
+            methods: method::ENTRIES.to_vec(),
+            external_oracle: None,
+        }
+    }
+
+    /// The same with a set of one's own.
+    pub fn with_set(mut self, entry: &'static SetEntry) -> Self {
+        self.sets.push(entry);
+        self
+    }
+
+    /// The same with an environment of one's own.
+    pub fn with_environment(mut self, entry: &'static EnvEntry) -> Self {
+        self.environments.push(entry);
+        self
+    }
+
+    /// The same with a player of one's own.
+    pub fn with_player(mut self, entry: &'static PlayerEntry) -> Self {
+        self.players.push(entry);
+        self
+    }
+
+    /// The same with an oracle of one's own.
+    pub fn with_oracle(mut self, entry: &'static OracleEntry) -> Self {
+        self.oracles.push(entry);
+        self
+    }
+
+    /// The same with a learner of one's own, which is an oracle, too.
+    pub fn with_learner(mut self, entry: &'static LearnerEntry) -> Self {
+        self.learners.push(entry);
+        self
+    }
+
+    /// The same with a method of one's own.
+    pub fn with_method(mut self, entry: &'static MethodEntry) -> Self {
+        self.methods.push(entry);
+        self
+    }
+
+    /// The same where problems whose oracle is the calling program's get this one.
+    pub fn with_external_oracle(mut self, oracle: Option<Arc<dyn MakeOracle>>) -> Self {
+        self.external_oracle = oracle;
+        self
+    }
+
+    /// The sets.
+    pub fn sets(&self) -> &[&'static SetEntry] {
+        &self.sets
+    }
+
+    /// The environments.
+    pub fn environments(&self) -> &[&'static EnvEntry] {
+        &self.environments
+    }
+
+    /// The players.
+    pub fn players(&self) -> &[&'static PlayerEntry] {
+        &self.players
+    }
+
+    /// The methods.
+    pub fn methods(&self) -> &[&'static MethodEntry] {
+        &self.methods
+    }
+
+    /// The learners.
+    pub fn learners(&self) -> &[&'static LearnerEntry] {
+        &self.learners
+    }
+
+    /// All oracles, learners among them: name, description and options.
+    pub fn oracles(&self) -> Vec<(&'static str, &'static str, &'static [Key])> {
+        let oracles = self.oracles.iter().map(|entry| (entry.name, entry.about, entry.keys));
+        let learners = self.learners.iter().map(|entry| (entry.name, entry.about, entry.keys));
+        // The oracle of another program is last.
+        let mut all: Vec<_> = oracles.chain(learners).collect();
+        all.sort_by_key(|(name, ..)| *name == oracle::EXTERNAL);
+        all
+    }
+
+    /// The tables of options that a problem may have of how to solve: those of players, oracles, and all learners.
+    pub fn option_tables(&self) -> Vec<(&'static str, &'static str, &'static [Key])> {
+        let players = self.players.iter().map(|entry| (entry.name, entry.about, entry.keys));
+        let learned = (Learned::NAME, "how any learner answers λ", LearnedOptions::KEYS);
+        let oracles = self.oracles().into_iter().chain([learned]);
+        players.chain(oracles).filter(|(_, _, keys)| !keys.is_empty()).collect()
+    }
+
+    /// The environment that options describe.
+    pub fn environment(&self, name: &Entry) -> Result<&'static EnvEntry> {
+        let text = name.text()?;
+        match self.environments.iter().find(|entry| entry.name == text) {
+            Some(entry) => Ok(entry),
+            None => Err(unknown(name, text, self.environments.iter().map(|entry| entry.name))),
+        }
+    }
+
+    /// The set that stands at an entry named after one.
+    pub fn set(&self, entry: &Entry, space: &SetSpace) -> Result<SharedSet> {
+        let Some(set) = self.sets.iter().find(|set| set.key.name == entry.key) else {
+            return Err(entry.error("there is no such set"));
+        };
+        entry.check(&set.key.kind)?;
+        let part = |table: &Given| self.part(table, space);
+        let SetSpace { dim, vectors, externals, .. } = *space;
+        (set.make)(entry, &SetSpace { dim, vectors, externals, part: &part })
+    }
+
+    /// The one set that a table states, and nothing else.
+    fn part(&self, table: &Given, space: &SetSpace) -> Result<SharedSet> {
+        let known = || self.sets.iter().map(|set| set.key.name);
+        match table.entries().iter().find(|entry| known().all(|name| name != entry.key)) {
+            Some(other) => Err(table.unknown(&other.key, known())),
+            None => Ok(self.one_set(table, space)?.0),
+        }
+    }
+
+    /// The one set that a table states, among other keys, and what states it.
+    pub fn one_set(&self, table: &Given, space: &SetSpace) -> Result<(SharedSet, Stated)> {
+        let is_set = |entry: &Entry| self.sets.iter().any(|set| set.key.name == entry.key);
+        let found: Vec<Entry> = table.entries().into_iter().filter(is_set).collect();
+        match found.as_slice() {
+            [] => {
+                let keys: Vec<&str> = self.sets.iter().map(|set| set.key.name).collect();
+                Err(table.error(format!("the set is missing; write one of {}", keys.join(", "))))
+            }
+            [entry] => {
+                let stated = Stated { key: entry.key.clone(), value: entry.value.clone(), shift: None };
+                Ok((self.set(entry, space)?, stated))
+            }
+            [_, second, ..] => {
+                Err(second.error("a constraint has one set; write another [[constraint]] for this one"))
+            }
+        }
+    }
+
+    /// The player that `given` names, with the options of its table.
+    pub(crate) fn player<'a>(
+        &self,
+        given: &Given,
+        table: impl Fn(&str) -> Option<Entry<'a>>,
+    ) -> Result<Arc<dyn MakePlayer>> {
+        let name = given.word("player")?;
+        let Some(entry) = self.players.iter().find(|entry| entry.name == name) else {
+            let at = given.require("player")?;
+            return Err(unknown(&at, &name, self.players.iter().map(|entry| entry.name)));
+        };
+        with_options(table(entry.name), entry.keys, |given| (entry.read)(given))
+    }
+
+    /// The oracle of a name, with the options of its table.
+    pub(crate) fn oracle<'a>(
+        &self,
+        at: &Entry,
+        table: impl Fn(&str) -> Option<Entry<'a>>,
+    ) -> Result<Arc<dyn MakeOracle>> {
+        let name = at.text()?;
+        if let Some(oracle) = self.external_oracle.as_ref().filter(|_| name == oracle::EXTERNAL) {
+            return Ok(Arc::clone(oracle));
+        }
+        if let Some(entry) = self.oracles.iter().find(|entry| entry.name == name) {
+            return with_options(table(name), entry.keys, |given| (entry.read)(given));
+        }
+        let Some(entry) = self.learners.iter().find(|entry| entry.name == name) else {
+            return Err(unknown(at, name, self.oracles().into_iter().map(|(name, ..)| name)));
+        };
+        let learner = with_options(table(name), entry.keys, |given| (entry.read)(given))?;
+        let options = with_options(table(Learned::NAME), LearnedOptions::KEYS, LearnedOptions::read)?;
+        Ok(Arc::new(Learned { learner, options }))
+    }
+
+    /// The method that a table names, with its options, whose keys have been looked at.
+    pub fn method(&self, given: &Given) -> Result<Arc<dyn Method>> {
+        (self.method_entry(given)?.read)(given, self)
+    }
+
+    /// The method that a table names, with its options, and with tables of options by the names of players, oracles and
+    /// learners: what [`Method::table`] says of it.
+    pub fn read_method(&self, table: &Table) -> Result<Arc<dyn Method>> {
+        let entry = self.method_entry(&Given::open(table, Vec::new()))?;
+        let tables: Vec<_> = self.option_tables().into_iter().map(|(name, _, keys)| (name, keys)).collect();
+        let given = Given::read_with(table, Vec::new(), entry.keys.iter().chain([&METHOD]), &tables)?;
+        (entry.read)(&given, self)
+    }
+
+    fn method_entry(&self, given: &Given) -> Result<&'static MethodEntry> {
+        let at = given.get("method");
+        let name = at.as_ref().map_or(Ok(DEFAULT_METHOD), |entry| entry.text())?;
+        match (self.methods.iter().find(|entry| entry.name == name), &at) {
+            (Some(entry), _) => Ok(entry),
+            (None, Some(at)) => Err(unknown(at, name, self.methods.iter().map(|entry| entry.name))),
+            (None, None) => Err(given.error(format!("there is no method \"{name}\""))),
+        }
+    }
+}
+
+/// The method of problems that name none.
+pub const DEFAULT_METHOD: &str = "appropo";
+
+static METHOD: Key = Key::optional("method", Kind::Name, "\"appropo\"", "How the problem is solved.");
+
+/// Reads options that may have a table of their own.
+fn with_options<T>(
+    table: Option<Entry>,
+    keys: &'static [Key],
+    read: impl Fn(&Given) -> Result<T>,
+) -> Result<T> {
+    match table {
+        Some(entry) => read(&entry.table(keys)?),
+        None => read(&Given::read(&Table::default(), keys)?),
+    }
+}
+
+fn unknown<'k>(
+    entry: &Entry,
+    name: &str,
+    known: impl IntoIterator<Item = &'k str>,
+) -> crate::options::OptionError {
+    entry.error(format!("\"{name}\" is not known here; {}", suggestion(name, known)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::options::{Step, Value};
+
+    /// What was not looked at before came through, and one number where two are needed was a panic.
+    #[test]
+    fn a_set_that_nobody_looked_at_is_looked_at() {
+        let (vectors, externals) = (|_: &str| None, HashMap::new());
+        let space = SetSpace::new(2, &vectors, &externals);
+        let refused = |key: &str, value: Value| {
+            let error = Registry::standard().set(&Entry::alone(key, &value), &space).err().unwrap();
+            (error.message, error.path)
+        };
+        let key = |name: &str| Step::Key(name.into());
+        let one = || Value::from(vec![0.1]);
+        let message = "between: found 1 numbers; expected two, as in [0.1, 0.2]";
+        assert_eq!(refused("between", one()), (message.into(), vec![key("between")]));
+        let part = Value::from(vec![Table::new([("between", one())])]);
+        let path = vec![key("intersection"), Step::Item(0), key("between")];
+        assert_eq!(refused("intersection", part), (message.into(), path));
+        let part = Value::from(vec![Table::new([("at_most", 0.1), ("at_leest", 0.1)])]);
+        let message = "unknown key \"at_leest\"; did you mean \"at_least\"?";
+        let path = vec![key("intersection"), Step::Item(0), key("at_leest")];
+        assert_eq!(refused("intersection", part), (message.into(), path));
+    }
+}

@@ -1,0 +1,285 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::appropo::Game;
+use super::record::Record;
+use super::{Goal, Observer, Round, Solution, Stop, StopRule};
+use crate::certificate::{Certificate, Evidence, Verdict};
+use crate::error::Result;
+use crate::oracle::ModelBased;
+use crate::player::{Player, aim};
+use crate::policy::Mixed;
+use crate::set::{ConvexSet, Errors, SharedSet};
+use crate::state::{Loader, Saver};
+
+/// Makes a player for a set.
+pub type MakePlayer<'a> = dyn Fn(&SharedSet) -> Result<Box<dyn Player>> + 'a;
+
+/// ApproPO in a model that is learnt on the way.
+///
+/// The whole game is played in the model, which costs no samples, for an aim as deep inside the set as the model allows.
+/// Its mixture is then played in the world, which makes the model better, until it lies in the set in every one of
+/// `posterior_checks` models drawn from the posterior. Every action is tried once more instead while games are lost more
+/// often than won, and whenever rollouts have taken more steps than trying did. Where the budget ends first, the last
+/// game decides.
+pub fn appropo_model_based(
+    set: &SharedSet,
+    player: &MakePlayer,
+    model: &mut dyn ModelBased,
+    posterior_checks: usize,
+    rule: &StopRule,
+    observer: &mut dyn Observer,
+) -> Result<Solution> {
+    let progress = Progress::new(set);
+    Search { set, player, model, posterior_checks, rule, progress }.run(observer)
+}
+
+/// [`appropo_model_based`] from where [`Round::state`] was taken, with a model that was made as it was then.
+pub fn resume_model_based(
+    set: &SharedSet,
+    player: &MakePlayer,
+    model: &mut dyn ModelBased,
+    posterior_checks: usize,
+    rule: &StopRule,
+    observer: &mut dyn Observer,
+    state: &[u8],
+) -> Result<Solution> {
+    let mut loader = Loader::new(state);
+    let progress = Progress::load(&mut loader, set)?;
+    model.load(&mut loader)?;
+    loader.finish()?;
+    Search { set, player, model, posterior_checks, rule, progress }.run(observer)
+}
+
+struct Search<'a> {
+    set: &'a SharedSet,
+    player: &'a MakePlayer<'a>,
+    model: &'a mut dyn ModelBased,
+    posterior_checks: usize,
+    rule: &'a StopRule,
+    progress: Progress,
+}
+
+impl Search<'_> {
+    fn run(&mut self, observer: &mut dyn Observer) -> Result<Solution> {
+        self.rule.check()?;
+        loop {
+            let before = self.progress.clone();
+            self.progress.rounds += 1;
+            let game = self.deepest()?;
+            *(if game.hit { &mut self.progress.won } else { &mut self.progress.lost }) += 1;
+            let is_certain = game.hit && self.holds_in_posterior(&game.mixture)?;
+            let stop = if is_certain {
+                Some(Stop::Reached)
+            } else if self.model.is_spent() {
+                Some(Stop::GaveUp)
+            } else {
+                (self.progress.rounds >= self.rule.rounds).then_some(Stop::Rounds)
+            };
+            let stop = match self.show(&before, &game, observer) {
+                Ok(true) => stop,
+                Ok(false) => Some(stop.unwrap_or(Stop::Observer)),
+                Err(error) => Some(Stop::Failed(error)),
+            };
+            let stop = stop.or_else(|| self.sample(&game.mixture).err().map(Stop::Failed));
+            if let Some(stop) = stop {
+                return Ok(self.solution(game, stop));
+            }
+            if game.hit {
+                self.progress.depth.deepen();
+            }
+        }
+    }
+
+    /// Plays in the world to make the model better.
+    fn sample(&mut self, mixture: &Mixed) -> Result<()> {
+        let (samples, progress) = (self.model.samples(), &mut self.progress);
+        if progress.won < progress.lost || 2 * progress.rollouts > samples {
+            return self.model.explore();
+        }
+        self.model.rollout(mixture)?;
+        progress.rollouts += self.model.samples() - samples;
+        Ok(())
+    }
+
+    fn show(&self, before: &Progress, game: &Played, observer: &mut dyn Observer) -> Result<bool> {
+        let now = Round {
+            round: self.progress.rounds,
+            lam: &game.lam,
+            z_hat: &game.z_bar,
+            z_bar: &game.z_bar,
+            distance: self.set.distance(&game.z_bar),
+            lower_bound: 0.0,
+            samples: self.model.samples(),
+            responding: Duration::ZERO,
+            mixture: &|| game.mixture.clone(),
+            // A game costs no samples, so it is played again.
+            state: &|| {
+                let mut saver = Saver::default();
+                before.save(&mut saver);
+                self.model.save(&mut saver)?;
+                Ok((before.rounds, saver.into_bytes()))
+            },
+        };
+        Ok(observer.round(&now)?.is_continue())
+    }
+
+    fn solution(&self, game: Played, stop: Stop) -> Solution {
+        let distance = self.set.distance(&game.z_bar);
+        let certificate = Evidence::default().certificate(game.z_bar, distance, self.rule.tolerance);
+        Solution {
+            // What holds in the model is no claim about the world.
+            certificate: Certificate { verdict: Verdict::Undecided, ..certificate },
+            mixture: game.mixture,
+            rounds: self.progress.rounds,
+            samples: self.model.samples(),
+            stop,
+        }
+    }
+
+    /// Whether the mixture lies in the set whichever of some models drawn from the posterior is true.
+    fn holds_in_posterior(&self, mixture: &Mixed) -> Result<bool> {
+        for draw in 0..self.posterior_checks {
+            if !self.set.contains(&self.model.posterior_sample(mixture, draw)?, self.rule.tolerance) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A game to its end in the model.
+    fn play(&mut self, target: &SharedSet) -> Result<Played> {
+        let mut record = Record::new(target.dim());
+        let mut player = (self.player)(target)?;
+        let rule = StopRule { goal: Goal::Feasibility, ..*self.rule };
+        let oracle = self.model.oracle()?;
+        let mut game =
+            Game { set: target, player: player.as_mut(), oracle, rule: &rule, record: &mut record };
+        if let Stop::Failed(error) = game.play(&mut ())? {
+            return Err(error);
+        }
+        Ok(Played {
+            mixture: record.mixture(),
+            hit: target.distance(record.z_bar()) <= rule.tolerance,
+            z_bar: record.z_bar().to_vec(),
+            lam: player.decision().lam.clone(),
+        })
+    }
+
+    /// Games for ever less deep aims, until one is won; the set itself where none is.
+    fn deepest(&mut self) -> Result<Played> {
+        let shallow = self.play(self.set)?;
+        let deviations = self.model.deviations();
+        if !shallow.hit || deviations.iter().any(|deviation| !deviation.is_finite()) {
+            return Ok(shallow);
+        }
+        for _ in 0..AIMS {
+            let errors = Errors::AtMost(self.progress.depth.errors(&deviations));
+            let deep = self.play(&aim(self.set, &shallow.z_bar, &errors))?;
+            if deep.hit {
+                return Ok(deep);
+            }
+            self.progress.depth.loosen(&deep.lam, &deviations);
+        }
+        Ok(shallow)
+    }
+}
+
+/// A game that was played to its end in the model.
+struct Played {
+    mixture: Mixed,
+    z_bar: Vec<f64>,
+    lam: Vec<f64>,
+    /// Whether the aim was reached.
+    hit: bool,
+}
+
+/// How far the games have come.
+#[derive(Clone)]
+struct Progress {
+    rounds: usize,
+    won: usize,
+    lost: usize,
+    /// Steps taken by rollouts.
+    rollouts: u64,
+    depth: Depth,
+}
+
+impl Progress {
+    fn new(set: &SharedSet) -> Self {
+        Self { rounds: 0, won: 0, lost: 0, rollouts: 0, depth: Depth::of(set) }
+    }
+
+    fn save(&self, to: &mut Saver) {
+        to.put(&(self.rounds, (self.won, self.lost)));
+        to.put(&self.rollouts);
+        to.put_all(&self.depth.shares);
+    }
+
+    fn load(from: &mut Loader, set: &SharedSet) -> Result<Self> {
+        let mut progress = Self::new(set);
+        for count in [&mut progress.rounds, &mut progress.won, &mut progress.lost] {
+            *count = from.get_count("a number of games")?;
+        }
+        progress.rollouts = from.get_where("a number of steps", |steps: &u64| *steps < u64::MAX / 2)?;
+        for share in &mut progress.depth.shares {
+            *share = from.get_where("a depth", |share: &f64| *share >= 0.0 && share.is_finite())?;
+        }
+        Ok(progress)
+    }
+}
+
+/// Aims tried before the set itself is good enough.
+const AIMS: usize = 30;
+/// How deep the first aim is, in deviations of an episode, and how it changes after a game won or lost.
+const DEEP: f64 = 0.5;
+const MORE: f64 = 1.2;
+const LESS: f64 = 0.7;
+
+/// How deep inside each block of the set the aim lies, in deviations of an episode.
+#[derive(Clone)]
+struct Depth {
+    /// Where each block ends.
+    ends: Vec<usize>,
+    shares: Vec<f64>,
+}
+
+impl Depth {
+    fn of(set: &SharedSet) -> Self {
+        let alone = [Arc::clone(set)];
+        let blocks = set.blocks().unwrap_or(&alone);
+        let mut end = 0;
+        let ends: Vec<usize> = blocks
+            .iter()
+            .map(|block| {
+                end += block.dim();
+                end
+            })
+            .collect();
+        Self { shares: vec![DEEP; ends.len()], ends }
+    }
+
+    fn block(&self, entry: usize) -> usize {
+        self.ends.partition_point(|end| *end <= entry)
+    }
+
+    fn errors(&self, deviations: &[f64]) -> Vec<f64> {
+        deviations.iter().enumerate().map(|(i, deviation)| self.shares[self.block(i)] * deviation).collect()
+    }
+
+    fn deepen(&mut self) {
+        self.shares.iter_mut().for_each(|share| *share *= MORE);
+    }
+
+    /// Gives way where λ says that it costs most.
+    fn loosen(&mut self, lam: &[f64], deviations: &[f64]) {
+        let mut prices = vec![0.0; self.shares.len()];
+        for (i, (lam, deviation)) in lam.iter().zip(deviations).enumerate() {
+            let block = self.block(i);
+            prices[block] += (self.shares[block] * lam * deviation).powi(2);
+        }
+        if let Some(dearest) = (0..prices.len()).max_by(|a, b| prices[*a].total_cmp(&prices[*b])) {
+            self.shares[dearest] *= LESS;
+        }
+    }
+}

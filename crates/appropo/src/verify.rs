@@ -1,0 +1,115 @@
+//! A claim computed again: whether an outcome says what is true of its problem and its mixture.
+
+use crate::certificate::Verdict;
+use crate::confidence::{Evaluation, REFUSAL};
+use crate::error::{Error, Result};
+use crate::evaluate::{claim, exact_measurement, fresh_sample, looks};
+use crate::oracle::{Exact, Planner};
+use crate::outcome::Outcome;
+use crate::problem::Problem;
+use crate::random;
+
+/// Differences up to this, relative to the size of the numbers, are rounding.
+const ROUNDING: f64 = 1e-7;
+
+fn refuted(problem: impl Into<String>) -> Error {
+    Error::Refuted { problem: problem.into() }
+}
+
+/// Computes the claim of an outcome again: exactly where the model is known, else by fresh episodes with `seed`, which
+/// refuse a true claim at most once in 1,000. Returns what was checked, line by line; what does not hold is
+/// [`Error::Refuted`].
+pub fn verify(problem: &Problem, outcome: &Outcome, seed: u64) -> Result<Vec<String>> {
+    if problem.objective().is_some() {
+        return Err(Error::Objective("the outcome of an objective can't be verified yet".into()));
+    }
+    let mut checked = Vec::new();
+    match exact_measurement(problem, &outcome.mixture) {
+        Some(exact) => in_model(problem, outcome, &exact, &mut checked)?,
+        None => by_episodes(problem, outcome)?,
+    }
+    if let Some(evaluation) = &outcome.evaluation {
+        consistent(problem, evaluation)?;
+        let rng = &mut random::generator(seed);
+        let sample = fresh_sample(problem, &outcome.mixture, evaluation.episodes, rng)?;
+        if let Some(problem) = evaluation.quantiles.contradicts(&sample) {
+            return Err(refuted(problem));
+        }
+        checked.push(format!(
+            "{} fresh episodes with seed {seed} agree with those of the claim (a true claim fails here at most once in {})",
+            evaluation.episodes,
+            1.0 / REFUSAL
+        ));
+    }
+    Ok(checked)
+}
+
+/// What is claimed where the model is known.
+fn in_model(problem: &Problem, outcome: &Outcome, exact: &[f64], checked: &mut Vec<String>) -> Result<()> {
+    let (certificate, target) = (&outcome.certificate, problem.target());
+    let Some(model) = problem.model() else { return Err(refuted("there is no model")) };
+    agree("the measurements", &outcome.measurements, exact)?;
+    let selected = model.select(target.selection());
+    let oracle = Exact::new(selected, *problem.discounting(), Planner::PolicyIteration)?;
+    oracle.check(certificate, target.set(), &outcome.mixture).map_err(|error| refuted(error.to_string()))?;
+    let again = oracle.recompute(certificate, target.set(), &outcome.mixture)?;
+    // A search that was broken off claims nothing, whatever there is to claim.
+    let claims_less = outcome.failure().is_some() && certificate.verdict == Verdict::Undecided;
+    if again.verdict != certificate.verdict && !claims_less {
+        return Err(refuted(format!(
+            "the verdict is claimed as {:?}, but what is known says {:?}",
+            certificate.verdict, again.verdict
+        )));
+    }
+    agree("the lower bound", &[certificate.lower_bound], &[again.lower_bound])?;
+    if let Some(level) = certificate.confidence {
+        return Err(refuted(format!("the claim is exact, but a level of confidence of {level} is stated")));
+    }
+    checked.push(format!(
+        "the measurements of the mixture, computed in the model; their distance from the set is {:?}",
+        certificate.distance
+    ));
+    if let Some(separation) = &certificate.separation {
+        checked.push(format!(
+            "no policy comes closer than {:?}: by a value function of {} entries",
+            certificate.lower_bound,
+            separation.witness.values.len()
+        ));
+    }
+    Ok(())
+}
+
+/// What is claimed of a learnt policy where there is no model.
+fn by_episodes(problem: &Problem, outcome: &Outcome) -> Result<()> {
+    let Some(evaluation) = &outcome.evaluation else {
+        return Err(refuted("the result does not say which episodes it rests on"));
+    };
+    consistent(problem, evaluation)?;
+    if outcome.certificate != claim(evaluation, outcome.certificate.tolerance) {
+        return Err(refuted("the certificate is not what the result's episodes allow to claim"));
+    }
+    agree("the measurements", &outcome.measurements, evaluation.measured.mean())
+}
+
+/// Whether an evaluation says what follows from its episodes.
+fn consistent(problem: &Problem, evaluation: &Evaluation) -> Result<()> {
+    let target = problem.target();
+    match evaluation.inconsistency(target.set(), target.selection(), &looks(problem))? {
+        Some(problem) => Err(refuted(problem)),
+        None => Ok(()),
+    }
+}
+
+/// Whether numbers are the same but for rounding.
+fn agree(what: &str, claimed: &[f64], found: &[f64]) -> Result<()> {
+    crate::error::dimension(what, claimed.len(), found.len())?;
+    let size = 1.0 + found.iter().map(|v| v * v).sum::<f64>().sqrt();
+    // Written so that NaN differs.
+    let differs = |(_, (a, b)): &(usize, (&f64, &f64))| !((*a - *b).abs() <= ROUNDING * size);
+    match claimed.iter().zip(found).enumerate().find(differs) {
+        None => Ok(()),
+        Some((i, (claimed, found))) => {
+            Err(refuted(format!("entry {i} of {what} is claimed as {claimed:?}, but it is {found:?}")))
+        }
+    }
+}
