@@ -2,17 +2,14 @@
 
 # Everything that must hold: formatter, linter, documentation, all tests, and what others read of our files.
 test:
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- $(if $(CI),-D warnings)
-	cargo test --workspace
-	RUSTDOCFLAGS="$(if $(CI),-D warnings)" cargo doc --workspace --no-deps
-	crates/appropo-py/tests/run.sh
-	tests/python/run.sh
-	tests/browser/run.sh
+	@tests/set_up.sh
+	@python3 tests/run.py
 
-# Speed as ratios to a named alternative in the same run.
+# Speed as ratios to a named alternative in the same run, and what verify accepts and refuses.
 bench:
 	cargo bench --package appropo --bench ratios
 	bench/stable_baselines3.sh
 	bench/checkpoints.sh
 	bench/package.sh
+	cargo build --release --package appropo-cli
+	APPROPO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/appropo python3 bench/verify.py

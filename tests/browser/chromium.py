@@ -1,6 +1,7 @@
 """Pages in Chromium, and the numbers on them."""
 
 import re
+import shutil
 import unittest
 
 from playwright.sync_api import sync_playwright
@@ -13,6 +14,7 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 LOAD_MILLISECONDS = 1000
 PHONE = {"width": 360, "height": 740}
 
@@ -34,7 +36,7 @@ class BrowserTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.playwright = sync_playwright().start()
-        cls.browser = cls.playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
+        cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
     @classmethod
     def tearDownClass(cls):

@@ -9,26 +9,15 @@
 set -u
 
 cd "$(dirname "$0")/../.." || exit 3
-venv=target/browser-venv
-needs=tests/browser/requirements.txt
+. tests/environment.sh
 
 stop() { # MESSAGE
     echo "browser test: $1" >&2
     exit 3
 }
 
-[ -x /usr/bin/chromium ] || stop "/usr/bin/chromium is missing; install it with: apt-get install chromium"
-
-# The copy is written last, so a set-up that was cut short is done again.
-if ! cmp -s "$needs" "$venv/requirements.txt"; then
-    python3 -m venv --clear "$venv" >&2 || stop "python3 could not make a virtual environment (see above)"
-    "$venv/bin/python" -m pip install --quiet --requirement "$needs" >&2 ||
-        stop "pip could not install $needs (see above); it needs the network"
-    cp "$needs" "$venv/requirements.txt"
-fi
-
 test() { # MODULE
-    "$venv/bin/python" -B -m unittest "tests/browser/$1.py"
+    python -m unittest "tests/browser/$1.py"
 }
 
 if [ -n "${1-}" ]; then
@@ -36,12 +25,11 @@ if [ -n "${1-}" ]; then
     exit
 fi
 
-PAGES=target/browser-pages RUNS=target/browser-runs
+PAGES=$target/browser-pages RUNS=$target/browser-runs
 export PAGES RUNS
-cargo run --quiet --package appropo-run --example sample_pages "$PAGES" >&2 ||
-    stop "the example sample_pages failed (see above)"
-cargo build --quiet --package appropo-cli >&2 || stop "the program cannot be built (see above)"
-appropo=${CARGO_TARGET_DIR:-target}/debug/appropo
+"$target/debug/examples/sample_pages" "$PAGES" >&2 ||
+    stop "the example sample_pages failed (see above); cargo test --workspace --no-run builds it"
+appropo=${APPROPO_PROGRAM:-$target/debug/appropo}
 
 solve() { # NAME PROBLEM [OPTION...]
     name=$1

@@ -1,0 +1,35 @@
+"""Every built-in problem with every oracle that fits: solved, resumed, verified, evaluated, played, exported, shown."""
+
+import json
+
+import pytest
+
+from tests.program import ENDED, NETWORKS, PAIRS, PROBLEMS, appropo
+
+
+def test_the_problems_are_those_that_the_program_lists():
+    listed = appropo("list").split("\n\n")[0].splitlines()[1:]
+    assert sorted(line.split()[0] for line in listed) == PROBLEMS
+
+
+@pytest.mark.parametrize(("problem", "oracle"), PAIRS)
+def test_a_run_from_its_beginning_to_its_report(problem, oracle, tmp_path):
+    run = tmp_path / "run"
+    solved = appropo(
+        "solve", problem, "--oracle", oracle, "--samples", 1500, "--run", run, "--quiet", "--json", expected=ENDED
+    )
+    result = json.loads(solved)
+    status = ENDED[("feasible", "infeasible", "undecided").index(result["verdict"])]
+    again = json.loads(appropo("resume", run, "--json", expected=[status]))
+    # The time it took is not kept with the result.
+    assert {**again, "seconds": None} == {**result, "seconds": None}
+    assert f"verified: {result['verdict']}" in appropo("verify", run)
+    evaluated = json.loads(appropo("evaluate", run, "--episodes", 50, "--json"))
+    assert {line["measure"].split("[")[0] for line in evaluated["measurements"]} == set(result["measurements"])
+    assert "after" in appropo("play", run)
+    onnx = tmp_path / "policy.onnx"
+    appropo("export", run, "--onnx", onnx, expected=[0 if oracle in NETWORKS else 2])
+    assert bool(list(tmp_path.glob("*.onnx"))) == (oracle in NETWORKS)
+    page = tmp_path / "page.html"
+    appropo("report", run, "--out", page)
+    assert problem in page.read_text(encoding="utf-8")
