@@ -241,7 +241,7 @@ oracle = "trying"
 player = "averaging"
 samples = 20000
 trying = { tries = 2 }
-learned = { episodes = 2 }
+learned = { episodes = 2, fresh = 0 }
 "#;
 
 fn reader() -> Reader {
