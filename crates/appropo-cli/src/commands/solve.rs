@@ -110,7 +110,7 @@ pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Outpu
     let path = Path::new(folder);
     let directory = Directory::open(path)?;
     let file = problem_of(&directory)?;
-    let ProblemFile { problem, method, budget, seed, .. } = &file;
+    let ProblemFile { problem, budget, seed, .. } = &file;
     if directory.has(files::RESULT) {
         result::mixture(&directory, problem.env(), None)?;
         complete(&directory, problem)?;
@@ -135,7 +135,6 @@ pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Outpu
         }
         error => Failure::Library(error),
     });
-    let _ = method;
     match outcome {
         Ok(outcome) => ended(recorder, Ok(outcome), &file, path, json),
         Err(failure) if !interrupts::was_interrupted() => Err(failure),
