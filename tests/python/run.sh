@@ -1,5 +1,6 @@
 #!/bin/sh
-# What we export, read by those it is meant for: ONNX Runtime and TensorBoard.
+# What we write, read by those it is meant for: ONNX Runtime, TensorBoard, a validator of JSON Schema. The Rust tests of
+# problem files come first: they write the problems that the schema is tried on.
 #
 # Usage: tests/python/run.sh [UNITTEST-ARGUMENTS...]
 # Exit status: 0 all passed, 1 a test failed, 2 no samples, 3 no set-up.
@@ -15,4 +16,4 @@ if ! "$target/debug/examples/sample_exports" "$APPROPO_SAMPLES"; then
     echo "tests/python: the example sample_exports failed (see above); cargo test --workspace --no-run builds it" >&2
     exit 2
 fi
-python -m unittest discover --start-directory tests/python "$@"
+PYTHONPATH=tests python -m unittest discover --start-directory tests/python "$@"

@@ -1,7 +1,5 @@
 //! The arrows between the crates, and no circles between the modules inside each.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! The command line as users see it: output, exit status, and what programs rely on.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

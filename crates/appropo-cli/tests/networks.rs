@@ -1,7 +1,5 @@
 //! Networks hold the rover's constraints, by exact evaluation and with every step counted.
 
-#![allow(clippy::unwrap_used)]
-
 use std::process::Command;
 
 use serde_json::Value;

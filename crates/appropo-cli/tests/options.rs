@@ -1,7 +1,5 @@
 //! Every option of every player, oracle and learner: in the file, on the command line, and in what is explained.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,7 +1,5 @@
 //! Runs on disk: killed and taken up again, verified, tampered with, on a full disk.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -330,27 +328,6 @@ fn claims_hold_when_computed_again_and_altered_ones_do_not() {
     fs::write(folder.join("problem.toml"), problem.replace("0.2", "0.3")).unwrap();
     let (status, said) = verify(&folder);
     assert!(status == Some(5) && said.contains("checksum"), "{said}");
-}
-
-/// Cells that no episode visits once made verify refuse nearly every honest run.
-#[test]
-fn honest_runs_of_any_seed_are_verified() {
-    let place = place("honest");
-    let runs: [&[&str]; 5] = [
-        &["mars-rover-diverse", "--oracle", "ppo"],
-        &["mars-rover-diverse", "--oracle", "model"],
-        &["mars-rover-undiscounted", "--oracle", "q-learning"],
-        &["mars-rover-30x30", "--oracle", "a2c"],
-        &["cart-pole"],
-    ];
-    for (number, arguments) in runs.iter().enumerate() {
-        for seed in ["11", "12", "13"] {
-            let folder = place.join(format!("{number}-{seed}"));
-            solve(&folder, &[arguments, &["--samples", "2000", "--seed", seed][..]].concat());
-            let (status, said) = verify(&folder);
-            assert_eq!(status, Some(0), "{arguments:?}, seed {seed}: {said}");
-        }
-    }
 }
 
 /// Lists of another length than the problem's are refused by whatever reads them.

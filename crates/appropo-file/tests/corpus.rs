@@ -1,7 +1,5 @@
 //! The problem files that fuzzing begins with, and those it once found, given to the same function.
 
-#![allow(clippy::unwrap_used)]
-
 #[path = "../../../fuzz/src/problem.rs"]
 mod problem;
 

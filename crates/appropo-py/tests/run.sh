@@ -26,8 +26,8 @@ build() {
 
 test() { # [PYTEST-ARGUMENTS...]
     mypy --cache-dir "$target/mypy" || stop "mypy found something (see above)"
-    python -m pytest --quiet --numprocesses auto --doctest-modules $package/python/appropo $package/tests \
-        -o cache_dir="$target/pytest" "$@"
+    python -m pytest --quiet --numprocesses auto --dist loadgroup --doctest-modules \
+        $package/python/appropo $package/tests -o cache_dir="$target/pytest" "$@"
 }
 
 case ${1-} in

@@ -290,7 +290,7 @@ def test_vector_environments(mode, oracle):
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_vector_environments_by_their_id(kind):
     env = gymnasium.make_vec("CartPole-v1", num_envs=4, vectorization_mode=kind)
-    problem = ap.Problem(env, [ap.measure("steps") >= 60], discount=1.0, horizon=200)
+    problem = ap.Problem(env, [ap.measure("steps") >= 35], discount=1.0, horizon=60)
     result = ap.solve(problem, samples=60_000)
     assert result.verdict == "feasible"
     with pytest.raises(ap.ProblemError, match="observations and actions that can be counted"):

@@ -93,7 +93,7 @@ def test_other_threads_go_on_while_rust_computes():
     thread = threading.Thread(target=count)
     thread.start()
     before = counted[0]
-    ap.solve(ap.Problem.load("mars-rover-diverse"), player="ogd", rounds=20_000)
+    ap.solve(ap.Problem.load("mars-rover-diverse"), player="ogd", rounds=1000)
     during = counted[0] - before
     over.set()
     thread.join()

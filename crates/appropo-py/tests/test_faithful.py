@@ -15,8 +15,8 @@ class Long(Walk):
     """Ends after 1,100 steps."""
 
     def step(self, action):
-        seen, reward, _, _, about = super().step(action)
-        return np.clip(seen, -20, 20), reward, self.steps == 1100, False, about
+        self.steps += 1
+        return np.zeros(1, np.float32), 1.0, self.steps == 1100, False, {}
 
 
 def test_episodes_are_cut_off_only_where_the_problem_says_so():
@@ -53,8 +53,8 @@ def test_a_table_is_used_only_for_what_it_holds():
 def test_copies_are_of_the_environment_as_it_is():
     env = gymnasium.make("CartPole-v1")
     env.unwrapped.theta_threshold_radians, env.unwrapped.x_threshold = 1e3, 1e9
-    result = ap.solve(ap.Problem(env, [ap.measure("steps") >= 1], discount=1.0, horizon=200), samples=2000)
-    assert result.measurements["steps"] == 200
+    result = ap.solve(ap.Problem(env, [ap.measure("steps") >= 1], discount=1.0, horizon=60), samples=2000)
+    assert result.measurements["steps"] == 60
 
 
 def test_wrapped_vector_environments_are_refused():
@@ -92,6 +92,7 @@ def test_actions_are_those_of_the_world():
             world.step(action)
 
 
+@pytest.mark.xdist_group("cvxpy")
 def test_a_set_of_cvxpy_is_as_good_as_ours():
     import cvxpy
 

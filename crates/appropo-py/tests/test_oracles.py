@@ -48,21 +48,21 @@ class Walker:
         return 6 if self.rng.random() < self.chance else 5, None
 
 
-EXACTLY = [(ap.measure("cost") >= 3.0).named("some"), (ap.measure("cost") <= 4.0).named("not many")]
+EXACTLY = [(ap.measure("cost") >= 1.0).named("some"), (ap.measure("cost") <= 3.0).named("not many")]
 
 
 def test_an_object_that_answers(tmp_path):
     oracle, problem = Chooser(), walk(constraints=EXACTLY)
     result = ap.solve(problem, oracle=oracle, run=tmp_path / "run")
     assert result.verdict == "feasible"
-    assert 3.0 <= result.measurements["cost"] <= 4.0
+    assert 1.0 <= result.measurements["cost"] <= 3.0
     assert result.samples == oracle.samples
     # λ speaks of every measure, and only the cost is constrained.
     assert all(lam.shape == (3,) and lam[0] == lam[1] == 0 for lam in oracle.asked)
 
     again = ap.load(tmp_path / "run", problem, oracle=Chooser())
     assert "verified: feasible" in again.verify()
-    assert again.evaluate(500)["cost"]["mean"] == pytest.approx(3.5, abs=0.8)
+    assert again.evaluate(500)["cost"]["mean"] == pytest.approx(result.measurements["cost"], abs=0.8)
     assert again.policy.predict(np.zeros(1, np.float32))[0] in (5, 6)
     with pytest.raises(ap.WorldError, match="is Python's and not here"):
         ap.load(tmp_path / "run", problem).evaluate(10)
@@ -83,7 +83,7 @@ def test_an_object_with_nothing_but_answers(tmp_path):
 
 
 def test_the_same_answers_give_the_same_run():
-    runs = [ap.solve(walk(constraints=EXACTLY), oracle=Chooser(), seed=2).measurements for _ in range(2)]
+    runs = [ap.solve(walk(constraints=EXACTLY), oracle=Chooser(), samples=5000, seed=2).measurements for _ in range(2)]
     assert runs[0] == runs[1]
 
 
@@ -105,9 +105,9 @@ def test_a_single_row_is_taken_for_exact():
             policy, rows = super().respond(lam)
             return policy, rows.mean(axis=0)
 
-    history = ap.solve(walk(constraints=EXACTLY), oracle=Sure()).history
-    assert history["mixture/cost"][-1] == pytest.approx(3.0, abs=1e-6) or history["mixture/cost"][-1] == pytest.approx(
-        4.0, abs=1e-6
+    history = ap.solve(walk(constraints=EXACTLY), oracle=Sure(), samples=5000).history
+    assert history["mixture/cost"][-1] == pytest.approx(1.0, abs=1e-6) or history["mixture/cost"][-1] == pytest.approx(
+        3.0, abs=1e-6
     )
 
 
@@ -163,6 +163,6 @@ def test_networks_of_python_act_as_they_should():
     x = np.array([0.7], np.float32)
     logits = last @ np.tanh(first @ x + bias) + [0.0, 0.5]
     expected = np.exp(logits[1]) / np.exp(logits).sum()
-    drawn = [policy.predict(x)[0] == 6 for _ in range(20_000)]
+    drawn = policy.predict(np.tile(x, (20_000, 1)))[0] == 6
     assert np.mean(drawn) == pytest.approx(expected, abs=0.015)
     assert policy.predict(x, deterministic=True)[0] == 5 + int(np.argmax(logits))

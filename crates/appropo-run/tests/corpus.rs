@@ -1,7 +1,5 @@
 //! What fuzzing begins with, and what it once found, given to the same functions.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 #[path = "../../../fuzz/src/checkpoint.rs"]
 mod checkpoint;
 #[path = "../../../fuzz/src/policies.rs"]

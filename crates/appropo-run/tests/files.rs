@@ -1,7 +1,5 @@
 //! A run's files: what was written comes back bit for bit, and anything else is refused.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,7 +1,5 @@
 //! Nothing is allocated in a loop that runs once a step.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::sync::Arc;
 
 use appropo::env::cart_pole::CartPole;

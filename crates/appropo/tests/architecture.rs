@@ -1,7 +1,5 @@
 //! Imports go one way; this reads every `use crate::` line and holds it against the arrows.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Confidence regions: how often they miss, how they shrink, and what follows from them.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::sync::Arc;
 
 use appropo::confidence::{Evaluation, Finding, Options, Sample, evaluate, radii, spend};

@@ -1,7 +1,5 @@
 //! Certificates hold when computed again, and fail when anything in them is altered.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::sync::Arc;
 
 use appropo::certificate::{Certificate, ValueFunction, Verdict, least_payoff};

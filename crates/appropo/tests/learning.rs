@@ -1,7 +1,5 @@
 //! Every learner on small classic tasks, with fixed seeds and wide margins.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::sync::Arc;
 
 use appropo::env::cart_pole::CartPole;

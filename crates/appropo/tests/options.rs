@@ -1,8 +1,6 @@
 //! The options of everything that is registered: what is declared of them holds, what they say reads back the same, and
 //! what they can't be is refused with what was found, what was expected and where it stands.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::ops::Bound;

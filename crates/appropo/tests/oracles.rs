@@ -1,7 +1,5 @@
 //! Oracles that learn: true feasibility by exact evaluation with every step counted, and worlds that misbehave.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::sync::Arc;
 
 use appropo::constraint::{Constraint, Target};
@@ -86,7 +84,7 @@ fn a_learnt_model_holds_for_every_seed_within_1500_samples() {
 #[test]
 fn a_learnt_model_holds_with_diversity_within_2500_samples() {
     let rover = Rover::new(true);
-    for seed in 0..6 {
+    for seed in 0..3 {
         let (samples, distance) = rover.by_model(2500, seed);
         assert!(distance <= 1e-9 && samples <= 2500, "seed {seed}: {distance} after {samples}");
     }

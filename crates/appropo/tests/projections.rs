@@ -1,7 +1,5 @@
 //! Every set's projection, judged by the conditions that define it and by Clarabel.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::sync::Arc;
 
 use appropo::random::{self, Generator};

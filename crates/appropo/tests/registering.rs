@@ -1,8 +1,6 @@
 //! A set, a player, a learner and an environment of one's own, each registered under a name with options of its own, and
 //! problems that name them.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,7 +1,5 @@
 //! A run taken up again from any of its rounds ends as if it had never stopped, bit for bit.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::ops::ControlFlow;
 use std::sync::Arc;
 

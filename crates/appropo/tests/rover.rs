@@ -1,7 +1,5 @@
 //! The Mars rover's exact answers, found in every way there is.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::ops::ControlFlow;
 use std::sync::Arc;
 

@@ -1,8 +1,6 @@
 //! Problems, how they are solved, and what comes out: the Mars rover's exact answers, outcomes that are the same again,
 //! and what is refused.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

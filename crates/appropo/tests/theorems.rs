@@ -1,7 +1,5 @@
 //! The paper's bounds, on random small MDPs, for every player that has one.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::ops::ControlFlow;
 use std::sync::Arc;
 

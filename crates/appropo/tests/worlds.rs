@@ -1,7 +1,5 @@
 //! The built-in worlds, by what is known about them, and their simulators against their models.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::sync::Arc;
 
 use appropo::env::{

@@ -1,0 +1,6 @@
+//! Problem files: one program for all tests, since each program is linked on its own.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod corpus;
+mod registering;

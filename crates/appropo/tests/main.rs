@@ -1,0 +1,18 @@
+//! The library as its users see it: one program for all tests, since each program is linked on its own.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod allocations;
+mod architecture;
+mod confidence;
+mod evidence;
+mod learning;
+mod options;
+mod oracles;
+mod projections;
+mod registering;
+mod resume;
+mod rover;
+mod solving;
+mod theorems;
+mod worlds;
