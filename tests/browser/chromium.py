@@ -37,6 +37,7 @@ class BrowserTest(unittest.TestCase):
     def setUpClass(cls):
         cls.playwright = sync_playwright().start()
         cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        cls.contexts, cls.shared = {}, {}
 
     @classmethod
     def tearDownClass(cls):
@@ -45,19 +46,35 @@ class BrowserTest(unittest.TestCase):
 
     def open_file(self, path, before="", **options):
         """The page once it is drawn; the test fails if it complains or asks for anything else."""
-        context = self.browser.new_context(**options)
-        self.addCleanup(context.close)
+        # Pages keep nothing for one another, and a new context takes longer than a page.
+        context = self.contexts.get(repr(options)) or self.browser.new_context(**options)
+        self.contexts[repr(options)] = context
+        page, wrong = self.drawn(context, path, before)
+        self.addCleanup(page.close)
+        self.addCleanup(lambda: self.assertEqual(wrong, [], path.name))
+        return page
+
+    def read_file(self, path):
+        """The page in a context of its own, drawn once for all tests of a class that only read it or point at it."""
+        if path not in self.shared:
+            page, wrong = self.drawn(self.browser.new_context(), path)
+            self.shared[path] = page, wrong, page.evaluate("performance.now()")
+        page, wrong, _ = self.shared[path]
+        self.addCleanup(lambda: self.assertEqual(wrong, [], path.name))
+        return page
+
+    def drawn(self, context, path, before=""):
+        """A page once it is drawn, and the list of what it has done wrong, which may grow."""
         page = context.new_page()
         page.add_init_script(before)
         wrong = []
-        self.addCleanup(lambda: self.assertEqual(wrong, [], path.name))
         own = path.resolve().as_uri()
         page.on("console", lambda message: wrong.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
         page.on("request", lambda request: request.url.split("#")[0] in (own, "data:,") or wrong.append(request.url))
         page.goto(own)
         self.wait(page, "[...document.querySelectorAll('.drawing')].every(d => d.firstChild || d.closest('details:not([open])'))")
-        return page
+        return page, wrong
 
     def wait(self, page, condition):
         """Playwright's own waiting evaluates strings in the page, which the page forbids."""
@@ -67,6 +84,13 @@ class BrowserTest(unittest.TestCase):
             page.wait_for_timeout(10)
         self.fail(f"never true: {condition}")
 
-    def load_time(self, path):
-        """Milliseconds until all is drawn: the best of three, since the machine may be busy with something else."""
-        return min(self.open_file(path).evaluate("performance.now()") for _ in range(3))
+    def assert_loads_at_once(self, path):
+        """All is drawn in time, once in three times at least: the machine may be busy with something else."""
+        self.read_file(path)
+        times = [self.shared[path][-1]]
+        while times[-1] >= LOAD_MILLISECONDS and len(times) < 3:
+            page, wrong = self.drawn(self.browser.new_context(), path)
+            times.append(page.evaluate("performance.now()"))
+            self.assertEqual(wrong, [], path.name)
+            page.context.close()
+        self.assertLess(times[-1], LOAD_MILLISECONDS, f"{path.name}: {times}")

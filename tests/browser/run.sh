@@ -16,12 +16,8 @@ stop() { # MESSAGE
     exit 3
 }
 
-test() { # MODULE
-    python -m unittest "tests/browser/$1.py"
-}
-
 if [ -n "${1-}" ]; then
-    PAGES=$1 test test_page
+    PAGES=$1 python -m unittest tests/browser/test_page.py
     exit
 fi
 
@@ -52,7 +48,4 @@ solve long mars-rover-diverse --player ogd --rounds 10000 --tolerance 1e-12
 "$appropo" report "$RUNS/exact" "$RUNS/ppo" "$RUNS/long" --out "$RUNS/comparison.html" >&2 ||
     stop "the comparison failed (see above)"
 
-failed=0
-test test_page || failed=1
-test test_runs || failed=1
-exit $failed
+python -m unittest tests/browser/test_page.py tests/browser/test_runs.py

@@ -8,7 +8,7 @@ import os
 import unittest
 from pathlib import Path
 
-from tests.browser.chromium import LOAD_MILLISECONDS, PHONE, BrowserTest, brightness, numbers, plain
+from tests.browser.chromium import PHONE, BrowserTest, brightness, numbers, plain
 
 PAGES = Path(os.environ["PAGES"]).resolve()
 NAMES = sorted(path.stem for path in PAGES.glob("*.html"))
@@ -16,9 +16,15 @@ NAMES = sorted(path.stem for path in PAGES.glob("*.html"))
 
 class PageTest(BrowserTest):
     def open(self, name, **options):
+        return self.open_file(self.path(name), **options)
+
+    def read(self, name):
+        return self.read_file(self.path(name))
+
+    def path(self, name):
         if name not in NAMES:
             self.skipTest(f"{PAGES} has no {name}.html")
-        return self.open_file(PAGES / f"{name}.html", **options)
+        return PAGES / f"{name}.html"
 
     def data(self, name):
         return json.loads((PAGES / f"{name}.json").read_text())
@@ -29,12 +35,12 @@ class PageTest(BrowserTest):
     def test_loads_at_once_and_asks_for_nothing(self):
         for name in NAMES:
             with self.subTest(name):
-                self.assertLess(self.load_time(PAGES / f"{name}.html"), LOAD_MILLISECONDS)
+                self.assert_loads_at_once(self.path(name))
 
     def test_shows_no_broken_numbers(self):
         for name in NAMES:
             with self.subTest(name):
-                page = self.open(name)
+                page = self.read(name)
                 markup = page.locator("main").evaluate("main => main.innerHTML")
                 self.assertNotRegex(markup, r"NaN|undefined|Infinity|\[object")
                 headings = page.locator("h1, h2, h3").evaluate_all("all => all.map(h => Number(h.tagName[1]))")
@@ -42,13 +48,13 @@ class PageTest(BrowserTest):
                 self.assertTrue(all(b <= a + 1 for a, b in zip(headings, headings[1:])), headings)
 
     def test_names_are_text(self):
-        page = self.open("empty")
+        page = self.read("empty")
         self.assertEqual(page.locator("h1").text_content(), self.data("empty")[0]["name"])
 
     def test_constraints_equal_the_data(self):
         for name in ("rover", "infeasible", "one_round", "long"):
             with self.subTest(name):
-                page = self.open(name)
+                page = self.read(name)
                 [run] = self.data(name)
                 rows = page.locator("table").first.locator("tbody tr").all()
                 self.assertEqual(len(rows), len(run["constraints"]))
@@ -185,7 +191,7 @@ class PageTest(BrowserTest):
 
     def test_charts_have_names(self):
         for name in NAMES:
-            page = self.open(name)
+            page = self.read(name)
             labels = page.locator("svg.chart").evaluate_all("all => all.map(s => s.getAttribute('aria-label'))")
             self.assertTrue(all(labels), name)
             self.assertEqual(page.locator("table.data:not(:has(caption))").count(), 0)

@@ -10,4 +10,6 @@ cd "$(dirname "$0")/../.." || exit 3
 . tests/environment.sh
 # Pages are written by one process.
 case "$*" in *--update*) processes=0 ;; *) processes=auto ;; esac
-python -m pytest --quiet --numprocesses $processes -o cache_dir="$target/pytest" tests/documents "$@"
+# A process is given its tests one by one, the longest first.
+python -m pytest --quiet --numprocesses $processes --dist loadgroup \
+    -o cache_dir="$target/pytest" tests/documents "$@"

@@ -2,13 +2,13 @@
 
 import copy
 import gc
-import importlib
 import pickle
 import subprocess
 import sys
 from fractions import Fraction
 
 import appropo as ap
+import cvxpy
 import gymnasium
 import numpy as np
 import pytest
@@ -17,20 +17,8 @@ from gymnasium import spaces
 from test_environments import Walk, walk
 
 BALL = ap.Ball([0, 0], 1)
-CVXPY = pytest.mark.xdist_group("cvxpy")
 cost = ap.measure("cost")
 length = ap.norm(ap.measure("z") - [0, 0])
-
-
-def cvxpy():
-    """Imported where it is used, in one process of the tests: that takes seconds."""
-    return importlib.import_module("cvxpy")
-
-
-def outside_a_ball():
-    x = cvxpy().Variable(2)
-    return ap.Custom.from_cvxpy(x, [cvxpy().norm(x) >= 1])
-
 
 SETS = [
     (lambda: ap.Simplex(-1), "dim is -1; expected a whole number, 1 or more"),
@@ -47,8 +35,8 @@ SETS = [
     (lambda: ap.Custom(abs, dim=2.5), "dim is 2.5"),
     (lambda: ap.Custom(3, dim=2), "project is 3; expected a function"),
     (lambda: ap.Custom(abs, dim=2, name=3), "name is 3; expected a text"),
-    pytest.param(lambda: outside_a_ball(), "can't tell that .* is convex", marks=CVXPY),
-    pytest.param(lambda: ap.Custom.from_cvxpy(3, []), "variable is 3; expected a CVXPY variable", marks=CVXPY),
+    (lambda: ap.Custom.from_cvxpy(x := cvxpy.Variable(2), [cvxpy.norm(x) >= 1]), "can't tell that .* is convex"),
+    (lambda: ap.Custom.from_cvxpy(3, []), "variable is 3; expected a CVXPY variable"),
     (lambda: ap.AtMost("abc"), "bound is 'abc'; expected numbers"),
     (lambda: ap.AtMost(["1", "2"]), "bound is .*; expected numbers"),
     (lambda: ap.AtMost(3), "bound has shape \\(\\); expected a vector"),
@@ -249,9 +237,7 @@ PROBLEMS = [
     (lambda: walk(lambda: Acts(spaces.MultiBinary(2))), "ProblemError", "expected Discrete or Box"),
     (lambda: problem(constraints=3), "ProblemError", "constraints is 3; expected"),
     (lambda: problem(constraints="failure"), "ProblemError", "no constraint"),
-    pytest.param(
-        lambda: problem(constraints=[cvxpy().Variable(2) <= 1]), "ProblemError", "ap.Custom.from_cvxpy", marks=CVXPY
-    ),
+    (lambda: problem(constraints=[cvxpy.Variable(2) <= 1]), "ProblemError", "ap.Custom.from_cvxpy"),
     (
         lambda: problem(constraints=cost_of(2, ap.Simplex(3))),
         "ProblemError",

@@ -92,7 +92,6 @@ def test_actions_are_those_of_the_world():
             world.step(action)
 
 
-@pytest.mark.xdist_group("cvxpy")
 def test_a_set_of_cvxpy_is_as_good_as_ours():
     import cvxpy
 

@@ -89,7 +89,6 @@ def test_what_a_projection_raises_comes_out_unchanged():
     assert ap.Custom(lambda x: x, 2).distance([1, 2]) == 0
 
 
-@pytest.mark.xdist_group("cvxpy")
 def test_a_set_from_cvxpy():
     cvxpy = pytest.importorskip("cvxpy")
     x = cvxpy.Variable(3)
