@@ -25,7 +25,7 @@ pub struct ProblemFile {
 }
 
 /// What a problem refers to that no file can hold: environments, sets and oracles of the calling program.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Externals {
     /// The environment "external".
     pub env: Option<EnvSpec>,
@@ -35,13 +35,6 @@ pub struct Externals {
     pub oracle: Option<Arc<dyn MakeOracle>>,
     /// Whether sets that are not given are placeholders, whose projection is NaN, rather than errors.
     pub is_partial: bool,
-}
-
-impl std::fmt::Debug for Externals {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let sets: Vec<&String> = self.sets.keys().collect();
-        f.debug_struct("Externals").field("env", &self.env).field("sets", &sets).finish_non_exhaustive()
-    }
 }
 
 /// Reads problem files.

@@ -1,5 +1,6 @@
 //! A run on disk while it goes on: an observer that writes its log, its checkpoints and its curves.
 
+use std::fmt;
 use std::fs::File;
 use std::io::BufWriter;
 use std::ops::ControlFlow;
@@ -39,6 +40,12 @@ pub struct Recorder<'a> {
     responding: Duration,
     curves: Option<Curves>,
     failure: Option<Error>,
+}
+
+impl fmt::Debug for Recorder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Recorder").field("directory", &self.directory).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Recorder<'a> {

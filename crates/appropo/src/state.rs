@@ -50,6 +50,7 @@ pub struct Saver {
 }
 
 /// Hands bytes out again, in the order in which they were saved.
+#[derive(Debug)]
 pub struct Loader<'a> {
     bytes: &'a [u8],
     shared: Vec<Arc<dyn Any + Send + Sync>>,

@@ -42,6 +42,7 @@ impl Default for RcpoOptions {
 /// ```
 ///
 /// and where none ended μᵢ stays. The next batch is for the reward objective·z − Σᵢ μᵢ costᵢ·z.
+#[derive(Debug)]
 pub struct Rcpo<L> {
     learner: L,
     objective: Vec<f64>,

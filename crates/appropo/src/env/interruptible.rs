@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 
 use super::{Environment, Space, Status};
@@ -21,6 +22,12 @@ pub struct Interruptible {
     /// Steps of the episode under way, and how many it may have.
     episode: usize,
     longest: usize,
+}
+
+impl fmt::Debug for Interruptible {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Interruptible").field("env", &self.env).finish_non_exhaustive()
+    }
 }
 
 impl Interruptible {

@@ -17,6 +17,7 @@ pub mod garnet;
 pub mod mars_rover;
 pub mod point_mass;
 
+use std::fmt;
 use std::sync::Arc;
 
 pub use grid::Grid;
@@ -109,6 +110,12 @@ pub trait Environment: Checkpoint + Send {
         observation: &mut [f64],
         z: &mut [f64],
     ) -> Result<Status>;
+}
+
+impl fmt::Debug for dyn Environment {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Environment").field("measures", self.measures()).finish_non_exhaustive()
+    }
 }
 
 /// The environments that problems can name, in the order in which they are listed.

@@ -5,6 +5,7 @@ use crate::random::Generator;
 use crate::state::{Checkpoint, Loader, Saver};
 
 /// A world measured by some of its entries only.
+#[derive(Debug)]
 pub struct Selected {
     world: Box<dyn Environment>,
     selection: Selection,

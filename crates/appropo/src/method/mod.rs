@@ -101,6 +101,7 @@ impl Budget {
 }
 
 /// One solve.
+#[derive(Debug)]
 pub struct Task<'a> {
     /// What it may take.
     pub budget: &'a Budget,

@@ -114,6 +114,7 @@ const AGAIN: usize = 40;
 
 /// Any learner as a positive-response oracle (section 3.4): it learns for the reward −λ·z until the mean return of the
 /// last n episodes says λ·ẑ ≤ offset + ε.
+#[derive(Debug)]
 pub struct LearnedOracle {
     learner: Box<dyn Learner>,
     estimator: MonteCarlo,

@@ -68,6 +68,12 @@ pub trait Respond: Checkpoint {
     }
 }
 
+impl fmt::Debug for dyn Respond {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Respond").field("samples", &self.samples()).finish_non_exhaustive()
+    }
+}
+
 /// An oracle that plays its policies again to know them better.
 pub trait Reestimate {
     /// Plays an answer of this weight in the mixture again.
@@ -105,6 +111,12 @@ pub trait ModelBased: Checkpoint {
     fn samples(&self) -> u64;
 }
 
+impl fmt::Debug for dyn ModelBased {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("ModelBased").field("samples", &self.samples()).finish_non_exhaustive()
+    }
+}
+
 /// The options of an oracle, which make one for any problem.
 pub trait MakeOracle: fmt::Debug + Send + Sync {
     /// Its registered name.
@@ -126,6 +138,7 @@ pub trait MakeOracle: fmt::Debug + Send + Sync {
 }
 
 /// How an oracle is played against.
+#[derive(Debug)]
 pub enum AnyOracle {
     /// It answers every λ.
     Responding(Box<dyn Respond>),
@@ -152,6 +165,17 @@ pub struct OracleScene<'a> {
     pub stop: Option<StopSignal>,
     /// All random draws.
     pub rng: &'a mut Generator,
+}
+
+impl fmt::Debug for OracleScene<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { env, selection, samples, .. } = self;
+        f.debug_struct("OracleScene")
+            .field("env", env)
+            .field("selection", selection)
+            .field("samples", samples)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Steps after which an episode without a horizon is cut off.

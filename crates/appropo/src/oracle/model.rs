@@ -62,6 +62,7 @@ fn uncountable() -> Error {
 /// It begins with a survey: plans lead to actions tried fewer than m times, made anew as soon as one has been tried,
 /// until none is likely to be met. While answering, such an action is not available. Samples do not grow with the number
 /// of calls: one model serves every λ, and only [`rollout`](ModelBased::rollout) plays more.
+#[derive(Debug)]
 pub struct Model {
     episode: Episode,
     discounting: Discounting,
@@ -84,6 +85,7 @@ pub struct Model {
 }
 
 /// Best responses in a model, by actions that are available in the world.
+#[derive(Debug)]
 pub struct ModelOracle {
     exact: Exact,
     /// What stands for each action, as `[state * actions + action]`.

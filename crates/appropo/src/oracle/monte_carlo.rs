@@ -6,6 +6,7 @@ use crate::rl::{Episode, play_episode};
 use crate::state::{Loader, Saver};
 
 /// Estimates measurements by playing: the paper's estimation oracle.
+#[derive(Debug)]
 pub struct MonteCarlo {
     episode: Episode,
     memory: Memory,

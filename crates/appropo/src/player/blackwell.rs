@@ -36,6 +36,7 @@ impl MakePlayer for BlackwellOptions {
 
 /// Blackwell's player: λ points from the target set to the mean of all answers, λ ∝ z̄ − Γ(z̄).
 /// It needs neither the lift nor a step size.
+#[derive(Debug)]
 pub struct Blackwell {
     set: SharedSet,
     decision: Decision,

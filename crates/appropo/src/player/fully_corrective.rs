@@ -63,6 +63,7 @@ impl MakePlayer for FullyCorrectiveOptions {
 /// Exact answers with weight 0 leave; at most d + 1 stay. Uncertain answers stay, because better estimates may bring
 /// them back, and the player aims at the set tightened by the standard error of its mixture: a master that
 /// optimises over estimates finds those that happen to be too good.
+#[derive(Debug)]
 pub struct FullyCorrective {
     set: SharedSet,
     aim: SharedSet,

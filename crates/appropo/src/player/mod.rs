@@ -59,6 +59,12 @@ pub trait Player: Checkpoint {
     }
 }
 
+impl fmt::Debug for dyn Player {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Player").field("decision", self.decision()).finish_non_exhaustive()
+    }
+}
+
 /// The weights of a mixture, by the numbers of its answers, which are counted from 0.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Weights {

@@ -203,6 +203,7 @@ impl<S: ConvexSet> OnlineGradient<S> {
 ///
 /// κ is appended once to ẑ and kept out of the scalar reward: a decision (λ, λ_κ) is the half-space
 /// λ·z ≤ −κλ_κ.
+#[derive(Debug)]
 pub struct Ogd {
     learner: OnlineGradient<Lambda<Lift>>,
     decision: Decision,

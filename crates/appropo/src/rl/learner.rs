@@ -31,6 +31,12 @@ pub trait Learner: Checkpoint {
     }
 }
 
+impl fmt::Debug for dyn Learner {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Learner").finish_non_exhaustive()
+    }
+}
+
 /// The options of a learner, which make one for any environment.
 pub trait MakeLearner: fmt::Debug + Send + Sync {
     /// Its registered name.
@@ -49,6 +55,7 @@ pub trait MakeLearner: fmt::Debug + Send + Sync {
 }
 
 /// Where a learner learns.
+#[derive(Debug)]
 pub struct LearnerScene<'a> {
     /// The environment as the problem has it.
     pub env: &'a EnvSpec,

@@ -69,6 +69,7 @@ fn uncountable() -> Error {
 }
 
 /// Learning of action values in a table, one episode at a time.
+#[derive(Debug)]
 pub struct QLearner {
     options: QLearningOptions,
     gamma: f64,

@@ -12,6 +12,7 @@ const LARGEST: f64 = 1e15;
 ///
 /// It refuses what no learner can use (numbers that are not finite, or too large), and cuts an episode off after
 /// `limit` steps.
+#[derive(Debug)]
 pub struct Episode {
     world: Box<dyn Environment>,
     limit: usize,

@@ -42,6 +42,7 @@ pub struct Conic {
 }
 
 /// What the conic solver returned.
+#[derive(Debug)]
 pub struct ConicSolution {
     /// All variables.
     pub x: Vec<f64>,

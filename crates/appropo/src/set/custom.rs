@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 
 use super::ConvexSet;
@@ -9,6 +10,12 @@ pub struct FromProjection<F> {
     dim: usize,
     project: F,
     requirement: String,
+}
+
+impl<F> fmt::Debug for FromProjection<F> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "FromProjection({})", self.requirement)
+    }
 }
 
 impl<F: Fn(&[f64], &mut [f64]) + Send + Sync> FromProjection<F> {

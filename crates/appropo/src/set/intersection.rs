@@ -10,7 +10,7 @@ use crate::vector;
 ///
 /// Projection: Dykstra's algorithm (Boyle and Dykstra 1986); Clarabel where that is too slow or a part needs it anyway,
 /// if every part has a conic form.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Intersection {
     parts: Vec<SharedSet>,
     form: Option<Conic>,

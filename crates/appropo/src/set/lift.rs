@@ -13,7 +13,7 @@ use crate::{root, vector};
 /// with slope κ² at least.
 /// - If its limit at 0 is not negative, the nearest point is (Γ_rec(x), 0), with C's recession cone.
 /// - Otherwise it is (a·c(a), aκ) at the root a.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Lift {
     set: SharedSet,
     kappa: f64,

@@ -57,6 +57,8 @@ pub use semidefinite::Semidefinite;
 pub use similarity::Similarity;
 pub use simplex::Simplex;
 
+use std::fmt;
+
 use crate::vector;
 
 /// A closed convex set in ℝᵈ.
@@ -135,6 +137,12 @@ pub trait ConvexSet: Send + Sync {
     /// Whether `x` lies within `tolerance` of the set.
     fn contains(&self, x: &[f64], tolerance: f64) -> bool {
         self.distance(x) <= tolerance
+    }
+}
+
+impl fmt::Debug for dyn ConvexSet {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "ConvexSet({})", self.requirement())
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Conic, ConvexSet, Derivative, Errors, SharedSet};
 /// C₁ × C₂ × …: consecutive blocks of the vector, each in its own set.
 ///
 /// Projection: block by block.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Product {
     blocks: Vec<SharedSet>,
 }

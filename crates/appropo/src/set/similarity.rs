@@ -7,7 +7,7 @@ use crate::vector;
 /// {factor·Q y + shift : y ∈ C} for orthonormal columns Q: a set moved, resized, turned or embedded.
 ///
 /// Similarities keep right angles, so Γ(x) = factor·Q Γ_C(Qᵀ(x − shift)/factor) + shift.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Similarity {
     set: SharedSet,
     factor: f64,

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -29,11 +30,28 @@ pub struct Round<'a> {
     pub state: &'a dyn Fn() -> Result<(usize, Vec<u8>)>,
 }
 
+impl fmt::Debug for Round<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { round, distance, samples, .. } = self;
+        f.debug_struct("Round")
+            .field("round", round)
+            .field("distance", distance)
+            .field("samples", samples)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Watches a solver: logs, progress bars and checkpoints live here.
 pub trait Observer {
     /// Called after every round. Breaking ends the search, and what it has is evaluated as ever; an error ends the solve
     /// with what it has as it is.
     fn round(&mut self, round: &Round) -> Result<ControlFlow<()>>;
+}
+
+impl fmt::Debug for dyn Observer + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("Observer")
+    }
 }
 
 /// Watches nothing.
@@ -44,7 +62,7 @@ impl Observer for () {
 }
 
 /// Several observers, in order; any of them can end the search.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Observers<'a>(pub Vec<&'a mut dyn Observer>);
 
 impl Observer for Observers<'_> {

@@ -10,6 +10,7 @@ pub enum Collect {
 }
 
 /// What was played since the last update, in rows of `num_envs` parallel worlds a step.
+#[derive(Debug)]
 pub(super) struct Batch {
     pub num_envs: usize,
     pub rows: usize,

@@ -156,6 +156,7 @@ impl From<OptimizerKind> for Rule {
 pub(super) const MOST: u64 = 10_000_000;
 
 /// An actor-critic learner with the parallel worlds that it plays in.
+#[derive(Debug)]
 pub struct ActorCritic {
     options: ActorCriticOptions,
     gamma: f32,
