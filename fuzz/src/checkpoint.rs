@@ -107,7 +107,7 @@ fn game_of(
     mut oracle: impl Respond,
     state: Option<&[u8]>,
 ) -> Result<Played> {
-    let options = StopRule { rounds: 6, samples: BUDGET, ..StopRule::default() };
+    let options = StopRule::default().rounds(6).samples(BUDGET);
     let mut states = Vec::new();
     let mut watch = |round: &Round| {
         (round.mixture)();
@@ -159,12 +159,10 @@ fn measure(judge: &mut MonteCarlo, mixture: &Mixed) -> Result<()> {
 }
 
 fn networks(worlds: Vec<Box<dyn Environment>>) -> Result<ActorCritic> {
-    let options = ActorCriticOptions {
-        net_arch: vec![3],
-        n_steps: Collect::Steps(8),
-        update: Update::Ppo { clip_range: 0.2, n_epochs: 1, batch_size: 8 },
-        ..ActorCriticOptions::ppo()
-    };
+    let options = ActorCriticOptions::ppo()
+        .net_arch(vec![3])
+        .n_steps(Collect::Steps(8))
+        .update(Update::Ppo { clip_range: 0.2, n_epochs: 1, batch_size: 8 });
     ActorCritic::new(worlds, GAMMA, LIMIT, options, random::generator(3))
 }
 
@@ -173,7 +171,7 @@ fn imagined(set: &SharedSet, world: Box<dyn Environment>, state: Option<&[u8]>) 
     let (options, discounting) = (ModelOptions::default(), Discounting::new(GAMMA, None)?);
     let mut model = Model::new(world, discounting, LIMIT, BUDGET, options, random::generator(4))?;
     let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
-    let options = StopRule { rounds: 4, ..StopRule::default() };
+    let options = StopRule::default().rounds(4);
     let mut states = Vec::new();
     let mut watch = |round: &Round| {
         states.extend((round.state)().ok().map(|(_, state)| state));

@@ -8,6 +8,7 @@ use appropo_run::Error as FileError;
 
 /// Why something could not be done.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Failure {
     /// Something is wrong with a problem file.
     Problem(Diagnostic),

@@ -5,6 +5,7 @@ use crate::files::RUN;
 
 /// What can go wrong with a run's files.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The system refused.
     #[error("{} can't be {action}: {source}{}", path.display(), hint(source, action, *is_run))]

@@ -28,8 +28,8 @@ fn learning_allocates_nothing_after_the_first_batch() {
         let dim = world().measures().dim();
         for options in [
             Options::a2c(),
-            Options { n_steps: Collect::Episodes(2), ..Options::a2c() },
-            Options { critic: Critic::Measurements, ..Options::ppo() },
+            Options::a2c().n_steps(Collect::Episodes(2)),
+            Options::ppo().critic(Critic::Measurements),
         ] {
             let all = (0..4).map(|_| world()).collect();
             let mut learner = ActorCritic::new(all, 0.99, 300, options, random::generator(0)).unwrap();

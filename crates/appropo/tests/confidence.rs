@@ -157,7 +157,7 @@ fn a_policy_on_the_edge_stays_open() {
         Arc::new(Bounds::new(vec![f64::NEG_INFINITY; 2], vec![most, 0.0]).unwrap()),
         Arc::new(FromProjection::new(2, project)),
     ];
-    let options = Options { first: 100, most: 1_500, ranges: known(), ..Options::default() };
+    let options = Options::default().first(100).most(1_500).ranges(known());
     for edge in edges {
         let evaluation = found(&mixture, &edge, &options);
         assert_eq!((evaluation.finding, evaluation.episodes), (Finding::Open, 1_500));
@@ -168,7 +168,7 @@ fn a_policy_on_the_edge_stays_open() {
 #[test]
 fn nothing_is_found_inside_a_single_point() {
     let model = model();
-    let options = Options { first: 100, most: 400, ..Options::default() };
+    let options = Options::default().first(100).most(400);
     for mixture in [careful(&model), wandering(&model)] {
         let z_bar = exact(&model, &mixture);
         let points: [SharedSet; 3] = [
@@ -197,7 +197,7 @@ fn shares_are_judged_too() {
     let finding = |radius| {
         let ball = Arc::new(Ball::new(vec![1.0 / 16.0; 16], radius).unwrap());
         let target = Target::new(world.model.measures(), vec![Constraint::share("visits", ball)]).unwrap();
-        let options = Options { most: 4_000, ..Options::default() };
+        let options = Options::default().most(4_000);
         evaluate(&mixture, &mut estimator(&world.model, 7), target.set(), target.selection(), &options)
             .unwrap()
             .finding
@@ -215,17 +215,15 @@ fn what_does_not_fit_is_refused() {
     };
     let three: SharedSet = Arc::new(Bounds::nonnegative(3));
     assert!(matches!(refused(three, Options::default()), Error::Dimension { found: 2, expected: 3, .. }));
-    let short = Options { ranges: vec![Some((0.0, 1.0))], ..Options::default() };
+    let short = Options::default().ranges(vec![Some((0.0, 1.0))]);
     assert!(matches!(refused(paper(), short), Error::Dimension { found: 1, expected: 2, .. }));
-    let narrow = Options { ranges: vec![None, Some((-0.01, 0.0))], ..Options::default() };
+    let narrow = Options::default().ranges(vec![None, Some((-0.01, 0.0))]);
     assert!(matches!(refused(paper(), narrow), Error::OutOfRange { value, .. } if value < -0.01));
     let broken: SharedSet = Arc::new(FromProjection::new(2, |_, out| out.fill(f64::NAN)));
     assert!(matches!(refused(broken, Options::default()), Error::Projection { .. }));
-    for options in [
-        Options { confidence: 1.0, ..Options::default() },
-        Options { first: 1, ..Options::default() },
-        Options { most: 999, ..Options::default() },
-    ] {
+    for options in
+        [Options::default().confidence(1.0), Options::default().first(1), Options::default().most(999)]
+    {
         assert!(matches!(refused(paper(), options), Error::OutOfRange { .. }));
     }
 }
@@ -233,7 +231,7 @@ fn what_does_not_fit_is_refused() {
 /// Episodes of one policy agree with its evaluation; those of another policy do not.
 #[test]
 fn episodes_of_the_same_policy_agree() {
-    let (model, options) = (model(), Options { first: 1_000, most: 1_000, ..Options::default() });
+    let (model, options) = (model(), Options::default().first(1_000).most(1_000));
     let all = Selection::all(2);
     let of =
         |mixture: &Mixed| evaluate(mixture, &mut estimator(&model, 0), &paper(), &all, &options).unwrap();
@@ -270,7 +268,7 @@ fn episodes_of_the_same_policy_agree() {
 /// Statistics that no quantiles allow for are found, however they were altered together.
 #[test]
 fn statistics_must_fit_their_quantiles() {
-    let (model, options) = (model(), Options { first: 1_000, most: 1_000, ..Options::default() });
+    let (model, options) = (model(), Options::default().first(1_000).most(1_000));
     let all = Selection::all(2);
     let claimed = evaluate(&careful(&model), &mut estimator(&model, 0), &paper(), &all, &options).unwrap();
     // An estimate that is consistent in itself, of other episodes.

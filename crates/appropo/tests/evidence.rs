@@ -190,7 +190,7 @@ impl Respond for Constant {
 fn nothing_is_proved_without_a_bound() {
     let set: SharedSet = Arc::new(Bounds::at_most(0.0).unwrap());
     let mut player = FullyCorrective::new(Arc::clone(&set));
-    let options = StopRule { rounds: 10, ..StopRule::default() };
+    let options = StopRule::default().rounds(10);
     let solution = appropo(&set, &mut player, &mut Constant(1.0), &options, &mut ()).unwrap();
     assert_eq!(solution.certificate.verdict, Verdict::Undecided);
     assert_eq!((solution.certificate.distance, solution.certificate.lower_bound), (1.0, 0.0));

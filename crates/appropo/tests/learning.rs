@@ -44,7 +44,7 @@ fn every_learner_finds_the_best_arm() {
     let share = |policy: &dyn Policy| policy.table().unwrap().probability(0, 0, 2);
     for critic in [Critic::Reward, Critic::Measurements] {
         for options in [Options::a2c(), Options::ppo()] {
-            let options = Options { critic, ..options };
+            let options = options.critic(critic);
             let worlds = simulators(&world, 20, 4);
             let mut learner = ActorCritic::new(worlds, 0.9, 100, options, random::generator(1)).unwrap();
             train(&mut learner, &weights, 20_000);
@@ -89,15 +89,13 @@ fn ppo_walks_along_the_cliff() {
     let mut weights = vec![0.0; world.model.measures().dim()];
     weights[1] = 0.01;
     let reward = |seed: u64| {
-        let options = Options {
-            net_arch: vec![64],
-            learning_rate: 3e-3,
-            n_steps: Collect::Steps(32),
-            gae_lambda: 0.9,
+        let options = Options::ppo()
+            .net_arch(vec![64])
+            .learning_rate(3e-3)
+            .n_steps(Collect::Steps(32))
+            .gae_lambda(0.9)
             // With less it learns from some starts to stand still, which is all it has seen to be safe.
-            ent_coef: 0.05,
-            ..Options::ppo()
-        };
+            .ent_coef(0.05);
         let worlds = simulators(&world, 200, 8);
         let mut learner = ActorCritic::new(worlds, 0.99, 200, options, random::generator(seed)).unwrap();
         train(&mut learner, &weights, 150_000);
@@ -113,8 +111,7 @@ fn ppo_walks_along_the_cliff() {
 fn a2c_and_ppo_balance_the_pole() {
     let worlds = || (0..8).map(|_| Box::new(CartPole::new(Some(500))) as Box<dyn Environment>).collect();
     let weights = [0.0, 1.0, 0.0, 0.0];
-    let a2c =
-        Options { learning_rate: 3e-3, n_steps: Collect::Steps(16), gae_lambda: 0.95, ..Options::a2c() };
+    let a2c = Options::a2c().learning_rate(3e-3).n_steps(Collect::Steps(16)).gae_lambda(0.95);
     for (options, steps, enough) in [(Options::ppo(), 150_000, 400.0), (a2c, 400_000, 200.0)] {
         let mut learner = ActorCritic::new(worlds(), 0.99, 500, options, random::generator(2)).unwrap();
         train(&mut learner, &weights, steps);

@@ -190,7 +190,7 @@ fn fresh_episodes_have_to_confirm_what_was_found() {
 fn answers_are_copies() {
     let rover = Rover::new(false);
     let mut rng = random::generator(2);
-    let options = Learning { n_steps: Collect::Steps(16), ..Learning::a2c() };
+    let options = Learning::a2c().n_steps(Collect::Steps(16));
     let learner = ActorCritic::new(vec![rover.simulator()], GAMMA, LIMIT, options, rng.clone()).unwrap();
     let estimator = MonteCarlo::new(Episode::new(rover.simulator(), GAMMA, LIMIT), &mut rng);
     let mut oracle =

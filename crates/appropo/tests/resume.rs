@@ -92,7 +92,7 @@ fn planning_with_every_player() {
     let (model, set) = target(true);
     let discounting = Discounting::new(0.99, None).unwrap();
     let oracle = || Exact::new((*model).clone(), discounting, Planner::PolicyIteration).unwrap();
-    let options = StopRule { rounds: 30, ..StopRule::default() };
+    let options = StopRule::default().rounds(30);
     check(&set, || Box::new(FullyCorrective::new(Arc::clone(&set))), oracle, &options);
     check(&set, || Box::new(Blackwell::new(Arc::clone(&set))), oracle, &options);
     let ogd = || Box::new(Ogd::new(Arc::clone(&set), 20.0, Steps::Constant(0.01), 0.9).unwrap()) as Box<_>;
@@ -115,7 +115,7 @@ fn positive(
 fn learning() {
     let (model, set) = target(false);
     let world = || Box::new(Simulator::new(Arc::clone(&model), Some(300))) as Box<dyn Environment>;
-    let options = StopRule { rounds: 5, ..StopRule::default() };
+    let options = StopRule::default().rounds(5);
     // The first λ is 0, which every policy answers.
     let player = || Box::new(FullyCorrective::new(Arc::clone(&set)).with_margin(1.5)) as Box<dyn Player>;
     let networks = |learner_options: ActorCriticOptions| {
@@ -139,7 +139,7 @@ fn learning_to_balance() {
     let world = || Box::new(CartPole::new(Some(200))) as Box<dyn Environment>;
     let target = Target::new(world().measures(), vec![Constraint::at_most("failure", 0.5).unwrap()]).unwrap();
     let select = || Box::new(appropo::env::Selected::new(world(), target.selection().clone())) as Box<_>;
-    let options = StopRule { rounds: 3, samples: 3_000, ..StopRule::default() };
+    let options = StopRule::default().rounds(3).samples(3_000);
     let learner = || {
         let options = ActorCriticOptions::ppo();
         ActorCritic::new(vec![select()], 0.99, 200, options, random::generator(5)).unwrap()
@@ -157,7 +157,7 @@ fn learning_a_model() {
         Model::new(world, discounting, 300, 1_000_000, ModelOptions::default(), random::generator(4)).unwrap()
     };
     let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
-    let options = StopRule { rounds: 8, ..StopRule::default() };
+    let options = StopRule::default().rounds(8);
     let mut states = Vec::new();
     let mut watch = |round: &Round| {
         states.push((round.state)().unwrap());

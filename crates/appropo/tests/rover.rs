@@ -45,7 +45,7 @@ fn optimum(measure: &str, sign: f64, constraints: Vec<Constraint>, discounting: 
     let objective = world.model.measures().range(measure).unwrap().start;
     let model = world.model.select(&target.selection_with(objective, sign));
     let exact = || Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
-    let options = StopRule { tolerance: 1e-8, ..StopRule::default() };
+    let options = StopRule::default().tolerance(1e-8);
     let in_master = maximize(target.set(), &mut exact(), &options, &mut ()).unwrap();
     let value = in_master.value.unwrap();
     assert!(in_master.upper_bound - value <= 1e-8 && in_master.upper_bound >= value - 1e-10);
@@ -56,7 +56,7 @@ fn optimum(measure: &str, sign: f64, constraints: Vec<Constraint>, discounting: 
         in_master.upper_bound
     );
     let mut cache = Cache::new(exact());
-    let options = StopRule { tolerance: 1e-6, ..options };
+    let options = options.tolerance(1e-6);
     let searched = binary_search(target.set(), &mut cache, &options, &mut ()).unwrap();
     assert!((searched.value.unwrap() - value).abs() <= 1e-6, "{:?} by search", searched.value);
     assert!(searched.upper_bound >= value - 1e-8);
@@ -117,7 +117,7 @@ fn solve(constraints: Vec<Constraint>, tolerance: f64) -> (Target, Exact, Soluti
     let model = world.model.select(target.selection());
     let mut exact = Exact::new(model, discounted(), Planner::PolicyIteration).unwrap();
     let mut player = FullyCorrective::new(Arc::clone(target.set()));
-    let options = StopRule { tolerance, ..StopRule::default() };
+    let options = StopRule::default().tolerance(tolerance);
     let solution = appropo(target.set(), &mut player, &mut exact, &options, &mut ()).unwrap();
     exact.check(&solution.certificate, target.set(), &solution.mixture).unwrap();
     (target, exact, solution)
@@ -209,7 +209,7 @@ fn the_unrolled_programme_agrees() {
         Target::new(world.model.measures(), vec![Constraint::at_most("failure", 0.3).unwrap()]).unwrap();
     let model = world.model.select(&target.selection_with(1, 1.0));
     let mut exact = Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
-    let options = StopRule { tolerance: 1e-8, ..StopRule::default() };
+    let options = StopRule::default().tolerance(1e-8);
     let best = maximize(target.set(), &mut exact, &options, &mut ()).unwrap();
     let programme = maximize_occupancy(target.set(), &model, &discounting, 1e-6).unwrap();
     let by_programme = *programme.certificate.z_bar.last().unwrap();
@@ -226,7 +226,7 @@ fn the_averaging_players_keep_their_bounds_on_the_rover() {
         let model = world.model.select(target.selection());
         let exact = || Exact::new(model.clone(), discounted(), Planner::PolicyIteration).unwrap();
         let radius = exact().measurement_radius().unwrap();
-        let options = StopRule { rounds: 2000, tolerance: 1e-9, ..StopRule::default() };
+        let options = StopRule::default().rounds(2000).tolerance(1e-9);
         // 0 lies in both sets, so no projection is longer than its point.
         let mut watch = |round: &Round| {
             assert!(round.distance <= theory::blackwell_bound(0.0, 2.0 * radius, round.round));

@@ -59,7 +59,7 @@ fn run(
     goal: Goal,
     bound: impl Fn(usize, f64),
 ) {
-    let options = StopRule { rounds, tolerance: 1e-9, goal, epsilon: 1e-7, ..StopRule::default() };
+    let options = StopRule::default().rounds(rounds).tolerance(1e-9).goal(goal).epsilon(1e-7);
     let mut watch = |round: &Round| {
         bound(round.round, round.distance);
         ControlFlow::Continue(())
@@ -151,13 +151,8 @@ fn theorem_3_4_decides_feasibility() {
         let g = (model.measurement_bound() * discounting().total_weight()).hypot(kappa);
         let mut player =
             Ogd::new(Arc::clone(&set), kappa, Steps::Constant(theory::step_size(g, rounds)), 0.0).unwrap();
-        let options = StopRule {
-            rounds,
-            tolerance: 1e-7,
-            goal: Goal::Feasibility,
-            epsilon: 1e-7,
-            ..StopRule::default()
-        };
+        let options =
+            StopRule::default().rounds(rounds).tolerance(1e-7).goal(Goal::Feasibility).epsilon(1e-7);
         let solution = appropo(&set, &mut player, &mut oracle(&model), &options, &mut ()).unwrap();
         let certificate = solution.certificate;
         if certificate.verdict == Verdict::Infeasible {
@@ -208,13 +203,8 @@ fn the_players_agree() {
             Arc::new(Ball::new(random_vector(&mut rng).iter().map(|x| 4.0 * x).collect(), 0.2).unwrap());
         let v = least_distance(&set, &model);
         let solve = |player: &mut dyn Player, rounds| {
-            let options = StopRule {
-                rounds,
-                tolerance: 1e-9,
-                goal: Goal::Distance,
-                epsilon: 1e-7,
-                ..StopRule::default()
-            };
+            let options =
+                StopRule::default().rounds(rounds).tolerance(1e-9).goal(Goal::Distance).epsilon(1e-7);
             appropo(&set, player, &mut oracle(&model), &options, &mut ()).unwrap().certificate.distance
         };
         let kappa = theory::kappa(set.radius().unwrap(), 0.1);
@@ -278,7 +268,7 @@ fn the_bandit_has_a_closed_form() {
         );
         ControlFlow::Continue(())
     };
-    let options = StopRule { tolerance: 1e-8, ..StopRule::default() };
+    let options = StopRule::default().tolerance(1e-8);
     let solution = appropo(&set, &mut player, &mut oracle, &options, &mut watch).unwrap();
     assert_eq!((calls, solution.certificate.verdict), (n, Verdict::Feasible));
 }
@@ -298,7 +288,7 @@ fn planted_answers_are_found() {
             let center = best.iter().zip(&lam).map(|(z, l)| z - (r + delta) * l).collect();
             let set: SharedSet = Arc::new(Ball::new(center, r).unwrap());
             let mut player = FullyCorrective::new(Arc::clone(&set));
-            let options = StopRule { tolerance: 1e-7, ..StopRule::default() };
+            let options = StopRule::default().tolerance(1e-7);
             let solution = appropo(&set, &mut player, &mut oracle(&model), &options, &mut ()).unwrap();
             let certificate = solution.certificate;
             assert!(

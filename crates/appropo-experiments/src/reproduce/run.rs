@@ -209,7 +209,7 @@ fn rcpo(rover: &Rover, rate: f64, seed: u64) -> Library<Vec<Look>> {
     let model = rover.model(rover.target(false));
     let learner = a2c(&model, random::generator(seed))?;
     let costs = vec![Cost { weights: vec![1.0, 0.0], bound: MOST_FAILURE }];
-    let options = RcpoOptions { rate, ..RcpoOptions::default() };
+    let options = RcpoOptions::default().rate(rate);
     let mut rcpo = Rcpo::new(learner, vec![0.0, 1.0], costs, options)?;
     let mut curve = Curve::new();
     while rcpo.samples() < SAMPLES {
@@ -249,7 +249,7 @@ fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Library
         }
         if round.samples >= SAMPLES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let options = StopRule { rounds: ROUNDS, ..StopRule::default() };
+    let options = StopRule::default().rounds(ROUNDS);
     let solution = appropo(target.set(), &mut player, &mut oracle, &options, &mut watch)?;
     match (failure, solution.stop) {
         (Some(error), _) | (None, Stop::Failed(error)) => Err(error),

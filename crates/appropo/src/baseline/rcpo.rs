@@ -1,4 +1,5 @@
 use crate::error::{Result, dimension, finite, in_range};
+use crate::options::setters;
 use crate::policy::AnyPolicy;
 use crate::rl::{EpisodeWindow, Learner};
 use crate::vector;
@@ -14,6 +15,7 @@ pub struct Cost {
 
 /// The settings of [`Rcpo`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RcpoOptions {
     /// What every multiplier starts at, between 0 and `most`.
     pub initial: f64,
@@ -31,6 +33,8 @@ impl Default for RcpoOptions {
         Self { initial: 0.6, rate: 1e-3, most: 100.0, episodes: 100 }
     }
 }
+
+setters!(RcpoOptions { initial: f64, rate: f64, most: f64, episodes: usize });
 
 /// Reward-constrained policy optimisation (Tessler, Mankowitz and Mannor 2019): any learner follows the Lagrangian of
 /// "maximise objective·Z̄ subject to costᵢ·Z̄ ≤ boundᵢ" while the multipliers follow it, more slowly, the other way.

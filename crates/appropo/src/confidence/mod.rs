@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, dimension, finite, in_range};
 use crate::measurement::{Estimate, Selection};
+use crate::options::setters;
 use crate::oracle::MonteCarlo;
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, Errors, SharedSet};
@@ -17,6 +18,7 @@ pub use quantiles::{Quantiles, REFUSAL, Sample};
 
 /// The settings of [`evaluate`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Options {
     /// 1 − α, the probability with which all looks together are right; between 0 and 1.
     pub confidence: f64,
@@ -35,6 +37,8 @@ impl Default for Options {
         Self { confidence: 0.95, first: 1_000, most: 64_000, ranges: Vec::new() }
     }
 }
+
+setters!(Options { confidence: f64, first: usize, most: usize, ranges: Vec<Option<(f64, f64)>> });
 
 /// What a confidence region says about a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -252,7 +252,21 @@ macro_rules! words {
     };
 }
 
-pub(crate) use {options, words};
+/// Methods that change one field each of a struct of settings, which other crates can't write out.
+macro_rules! setters {
+    ($name:ident { $($field:ident: $type:ty),* $(,)? }) => {
+        impl $name {
+            $(
+                #[doc = concat!("The same with another [`", stringify!($field), "`](field@Self::", stringify!($field), ").")]
+                pub fn $field(self, $field: $type) -> Self {
+                    Self { $field, ..self }
+                }
+            )*
+        }
+    };
+}
+
+pub(crate) use {options, setters, words};
 
 /// A line of documentation without the space that it begins with.
 pub(crate) const fn trimmed(text: &'static str) -> &'static str {

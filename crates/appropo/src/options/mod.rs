@@ -9,7 +9,7 @@ mod declare;
 mod given;
 mod key;
 
-pub(crate) use declare::{Field, options, trimmed, words};
+pub(crate) use declare::{Field, options, setters, trimmed, words};
 pub use declare::{Measurements, Options};
 pub use given::{Entry, Given};
 pub use key::{Key, Kind, Presence, Range, VECTORS};

@@ -4,7 +4,7 @@ use super::record::Record;
 use super::{Observer, Round};
 use crate::certificate::Certificate;
 use crate::error::{Error, Result, in_range};
-use crate::options::words;
+use crate::options::{setters, words};
 use crate::oracle::Respond;
 use crate::player::{Player, holds};
 use crate::policy::Mixed;
@@ -24,6 +24,7 @@ words! {
 
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct StopRule {
     /// T, the most rounds to play.
     pub rounds: usize,
@@ -44,6 +45,8 @@ impl Default for StopRule {
         Self { rounds: 1000, tolerance: 1e-6, goal: Goal::Distance, epsilon: 1e-6, samples: u64::MAX }
     }
 }
+
+setters!(StopRule { rounds: usize, tolerance: f64, goal: Goal, epsilon: f64, samples: u64 });
 
 impl StopRule {
     pub(super) fn check(&self) -> Result<()> {

@@ -16,7 +16,7 @@ use super::{Episode, EpisodeWindow, Learner, LearnerScene, not_its_own};
 use crate::env::{Environment, Space, Status};
 use crate::error::{Result, dimension, finite, in_range};
 use crate::nn::{self, Activation, Gains, Head, Inputs, Mlp, Optimizer, Rule, Scratch, Shape};
-use crate::options::words;
+use crate::options::{setters, words};
 use crate::policy::{Actions, AnyPolicy, NetworkPolicy, gaussian_log_density, softmax};
 use crate::random::Generator;
 use crate::vector;
@@ -53,6 +53,7 @@ pub enum Update {
 
 /// The settings of an actor-critic learner. [`A2cOptions`] and [`PpoOptions`] are what problems state.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ActorCriticOptions {
     /// Units of each hidden layer.
     pub net_arch: Vec<usize>,
@@ -113,6 +114,21 @@ impl ActorCriticOptions {
         }
     }
 }
+
+setters!(ActorCriticOptions {
+    net_arch: Vec<usize>,
+    activation: Activation,
+    optimizer: Rule,
+    learning_rate: f64,
+    n_steps: Collect,
+    gae_lambda: f64,
+    ent_coef: f32,
+    vf_coef: f32,
+    max_grad_norm: f32,
+    normalize_advantage: bool,
+    critic: Critic,
+    update: Update,
+});
 
 words! {
     /// The activation of hidden layers.
