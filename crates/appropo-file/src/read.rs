@@ -147,7 +147,7 @@ fn env(
     let name = open.get(NAME.name).ok_or_else(|| nameless(&open, registry.environments()))?;
     let entry = registry.environment(&name)?;
     let given = environment.table([&NAME].into_iter().chain(entry.keys))?;
-    let made = (entry.make)(&given, gamma);
+    let made = (entry.read)(&given, gamma);
     let spec = made.map_err(|error| at_discount(error, &given, discount))?;
     let mut options = Table::default();
     for stated in given.entries().into_iter().filter(|stated| stated.key != NAME.name) {

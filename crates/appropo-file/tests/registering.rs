@@ -81,7 +81,7 @@ static DOORS: EnvEntry = EnvEntry {
     name: "doors",
     about: "a choice among doors",
     keys: &[Key::defaulted("count", Kind::Count(2, 100), "2", "How many doors there are."), HORIZON],
-    make: |given, _| {
+    read: |given, _| {
         let count = given.count("count")? as usize;
         Ok(EnvSpec::playable(move |_| Doors::new(count)))
     },
@@ -242,11 +242,8 @@ learned = { episodes = 2, fresh = 0 }
 "#;
 
 fn reader() -> Reader {
-    let registry = Registry::standard()
-        .with_set(&EVEN)
-        .with_environment(&DOORS)
-        .with_player(&AVERAGING)
-        .with_learner(&TRYING);
+    let registry = Registry::standard().with_set(&EVEN).unwrap().with_environment(&DOORS).unwrap();
+    let registry = registry.with_player(&AVERAGING).unwrap().with_learner(&TRYING).unwrap();
     Reader { registry, ..Reader::default() }
 }
 

@@ -50,6 +50,14 @@ pub enum Error {
         /// What stands there.
         value: f64,
     },
+    /// Something is registered under a name that another thing has.
+    #[error("the {kind} \"{name}\" can't be registered: the name is taken; choose another")]
+    NameTaken {
+        /// What was to be registered.
+        kind: &'static str,
+        /// Its name.
+        name: &'static str,
+    },
     /// A measure is named that the world does not have.
     #[error("measure \"{name}\" is not one of {}", known.join(", "))]
     UnknownMeasure {

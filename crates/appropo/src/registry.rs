@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use crate::constraint::Stated;
 use crate::env::{self, EnvEntry};
+use crate::error::{Error, Result as LibraryResult};
 use crate::method::{self, Method, MethodEntry};
-use crate::options::{Entry, Given, Key, Kind, Options, Result, Table, suggestion};
+use crate::options::{Entry, Given, Key, Kind, Options, Registered, Result, Table, suggestion};
 use crate::oracle::{self, Learned, LearnedOptions, MakeOracle, OracleEntry};
 use crate::player::{self, MakePlayer, PlayerEntry};
 use crate::rl::{self, LearnerEntry};
 use crate::set::{self, SetEntry, SetSpace, SharedSet};
+
+/// A name, its description and its options.
+pub type Listed = (&'static str, &'static str, &'static [Key]);
 
 /// What problems can name. [`Registry::standard`] has all that comes with the library; more can be added.
 #[derive(Debug, Clone)]
@@ -43,40 +47,46 @@ impl Registry {
         }
     }
 
-    /// The same with a set of one's own.
-    pub fn with_set(mut self, entry: &'static SetEntry) -> Self {
+    /// A set of one's own besides. A name that is taken is an error here and below.
+    pub fn with_set(mut self, entry: &'static SetEntry) -> LibraryResult<Self> {
+        free("set", entry.key.name, self.sets.iter().map(|set| set.key.name))?;
         self.sets.push(entry);
-        self
+        Ok(self)
     }
 
-    /// The same with an environment of one's own.
-    pub fn with_environment(mut self, entry: &'static EnvEntry) -> Self {
+    /// An environment of one's own besides.
+    pub fn with_environment(mut self, entry: &'static EnvEntry) -> LibraryResult<Self> {
+        free("environment", entry.name, names(&self.environments))?;
         self.environments.push(entry);
-        self
+        Ok(self)
     }
 
-    /// The same with a player of one's own.
-    pub fn with_player(mut self, entry: &'static PlayerEntry) -> Self {
+    /// A player of one's own besides.
+    pub fn with_player(mut self, entry: &'static PlayerEntry) -> LibraryResult<Self> {
+        free("player", entry.name, self.tables())?;
         self.players.push(entry);
-        self
+        Ok(self)
     }
 
-    /// The same with an oracle of one's own.
-    pub fn with_oracle(mut self, entry: &'static OracleEntry) -> Self {
+    /// An oracle of one's own besides.
+    pub fn with_oracle(mut self, entry: &'static OracleEntry) -> LibraryResult<Self> {
+        free("oracle", entry.name, self.tables())?;
         self.oracles.push(entry);
-        self
+        Ok(self)
     }
 
-    /// The same with a learner of one's own, which is an oracle, too.
-    pub fn with_learner(mut self, entry: &'static LearnerEntry) -> Self {
+    /// A learner of one's own besides, which is an oracle, too.
+    pub fn with_learner(mut self, entry: &'static LearnerEntry) -> LibraryResult<Self> {
+        free("learner", entry.name, self.tables())?;
         self.learners.push(entry);
-        self
+        Ok(self)
     }
 
-    /// The same with a method of one's own.
-    pub fn with_method(mut self, entry: &'static MethodEntry) -> Self {
+    /// A method of one's own besides.
+    pub fn with_method(mut self, entry: &'static MethodEntry) -> LibraryResult<Self> {
+        free("method", entry.name, names(&self.methods))?;
         self.methods.push(entry);
-        self
+        Ok(self)
     }
 
     /// The same where problems whose oracle is the calling program's get this one.
@@ -111,30 +121,29 @@ impl Registry {
     }
 
     /// All oracles, learners among them: name, description and options.
-    pub fn oracles(&self) -> Vec<(&'static str, &'static str, &'static [Key])> {
-        let oracles = self.oracles.iter().map(|entry| (entry.name, entry.about, entry.keys));
-        let learners = self.learners.iter().map(|entry| (entry.name, entry.about, entry.keys));
+    pub fn oracles(&self) -> Vec<Listed> {
         // The oracle of another program is last.
-        let mut all: Vec<_> = oracles.chain(learners).collect();
+        let mut all: Vec<_> = listed(&self.oracles).chain(listed(&self.learners)).collect();
         all.sort_by_key(|(name, ..)| *name == oracle::EXTERNAL);
         all
     }
 
     /// The tables of options that a problem may have of how to solve: those of players, oracles, and all learners.
-    pub fn option_tables(&self) -> Vec<(&'static str, &'static str, &'static [Key])> {
-        let players = self.players.iter().map(|entry| (entry.name, entry.about, entry.keys));
+    pub fn option_tables(&self) -> Vec<Listed> {
         let learned = (Learned::NAME, "how any learner answers λ", LearnedOptions::KEYS);
-        let oracles = self.oracles().into_iter().chain([learned]);
-        players.chain(oracles).filter(|(_, _, keys)| !keys.is_empty()).collect()
+        let all = listed(&self.players).chain(self.oracles()).chain([learned]);
+        all.filter(|(_, _, keys)| !keys.is_empty()).collect()
+    }
+
+    /// The names of all that may have a table of options: they stand side by side in a problem.
+    fn tables(&self) -> impl Iterator<Item = &'static str> {
+        names(&self.players).chain(names(&self.oracles)).chain(names(&self.learners)).chain([Learned::NAME])
     }
 
     /// The environment that options describe.
     pub fn environment(&self, name: &Entry) -> Result<&'static EnvEntry> {
         let text = name.text()?;
-        match self.environments.iter().find(|entry| entry.name == text) {
-            Some(entry) => Ok(entry),
-            None => Err(unknown(name, text, self.environments.iter().map(|entry| entry.name))),
-        }
+        find(&self.environments, text).ok_or_else(|| unknown(name, text, names(&self.environments)))
     }
 
     /// The set that stands at an entry named after one.
@@ -183,11 +192,10 @@ impl Registry {
         table: impl Fn(&str) -> Option<Entry<'a>>,
     ) -> Result<Arc<dyn MakePlayer>> {
         let name = given.word("player")?;
-        let Some(entry) = self.players.iter().find(|entry| entry.name == name) else {
-            let at = given.require("player")?;
-            return Err(unknown(&at, &name, self.players.iter().map(|entry| entry.name)));
+        let Some(entry) = find(&self.players, &name) else {
+            return Err(unknown(&given.require("player")?, &name, names(&self.players)));
         };
-        with_options(table(entry.name), entry.keys, |given| (entry.read)(given))
+        with_options(table(entry.name), entry.keys, entry.read)
     }
 
     /// The oracle of a name, with the options of its table.
@@ -200,13 +208,13 @@ impl Registry {
         if let Some(oracle) = self.external_oracle.as_ref().filter(|_| name == oracle::EXTERNAL) {
             return Ok(Arc::clone(oracle));
         }
-        if let Some(entry) = self.oracles.iter().find(|entry| entry.name == name) {
-            return with_options(table(name), entry.keys, |given| (entry.read)(given));
+        if let Some(entry) = find(&self.oracles, name) {
+            return with_options(table(name), entry.keys, entry.read);
         }
-        let Some(entry) = self.learners.iter().find(|entry| entry.name == name) else {
+        let Some(entry) = find(&self.learners, name) else {
             return Err(unknown(at, name, self.oracles().into_iter().map(|(name, ..)| name)));
         };
-        let learner = with_options(table(name), entry.keys, |given| (entry.read)(given))?;
+        let learner = with_options(table(name), entry.keys, entry.read)?;
         let options = with_options(table(Learned::NAME), LearnedOptions::KEYS, LearnedOptions::read)?;
         Ok(Arc::new(Learned { learner, options }))
     }
@@ -228,9 +236,9 @@ impl Registry {
     fn method_entry(&self, given: &Given) -> Result<&'static MethodEntry> {
         let at = given.get("method");
         let name = at.as_ref().map_or(Ok(DEFAULT_METHOD), |entry| entry.text())?;
-        match (self.methods.iter().find(|entry| entry.name == name), &at) {
+        match (find(&self.methods, name), &at) {
             (Some(entry), _) => Ok(entry),
-            (None, Some(at)) => Err(unknown(at, name, self.methods.iter().map(|entry| entry.name))),
+            (None, Some(at)) => Err(unknown(at, name, names(&self.methods))),
             (None, None) => Err(given.error(format!("there is no method \"{name}\""))),
         }
     }
@@ -242,15 +250,32 @@ pub const DEFAULT_METHOD: &str = "appropo";
 static METHOD: Key = Key::optional("method", Kind::Name, "\"appropo\"", "How the problem is solved.");
 
 /// Reads options that may have a table of their own.
-fn with_options<T>(
-    table: Option<Entry>,
-    keys: &'static [Key],
-    read: impl Fn(&Given) -> Result<T>,
-) -> Result<T> {
+fn with_options<T>(table: Option<Entry>, keys: &'static [Key], read: fn(&Given) -> Result<T>) -> Result<T> {
     match table {
         Some(entry) => read(&entry.table(keys)?),
         None => read(&Given::read(&Table::default(), keys)?),
     }
+}
+
+fn find<R>(entries: &[&'static Registered<R>], name: &str) -> Option<&'static Registered<R>> {
+    entries.iter().copied().find(|entry| entry.name == name)
+}
+
+fn names<R>(entries: &[&'static Registered<R>]) -> impl Iterator<Item = &'static str> {
+    entries.iter().map(|entry| entry.name)
+}
+
+fn listed<R>(entries: &[&'static Registered<R>]) -> impl Iterator<Item = Listed> {
+    entries.iter().map(|entry| (entry.name, entry.about, entry.keys))
+}
+
+/// Refuses a name that is taken: the entry would never be found.
+fn free(
+    kind: &'static str,
+    name: &'static str,
+    mut taken: impl Iterator<Item = &'static str>,
+) -> LibraryResult<()> {
+    if taken.any(|known| known == name) { Err(Error::NameTaken { kind, name }) } else { Ok(()) }
 }
 
 fn unknown<'k>(

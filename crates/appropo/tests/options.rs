@@ -268,7 +268,7 @@ fn every_environment_is_made_of_its_defaults() {
             table.set("choices", 2_usize);
         }
         let given = Given::read(&table, entry.keys).unwrap();
-        let env = (entry.make)(&given, 0.9).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+        let env = (entry.read)(&given, 0.9).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
         assert!(env.measures().dim() > 0, "{}", entry.name);
         // What another program gives is not here.
         assert_eq!(env.make(Some(5)).is_ok(), !env.is_external(), "{}", entry.name);

@@ -214,7 +214,7 @@ static COIN: EnvEntry = EnvEntry {
     name: "coin",
     about: "throw a coin or lay it down",
     keys: &[Key::defaulted("bias", Kind::Number(Range::UNIT), "1", "The probability of heads.")],
-    make: |given, _| {
+    read: |given, _| {
         let bias = given.number("bias")?;
         let mut model = TabularMdp::builder(2, 2, Measures::new([("heads", 1), ("tails", 1), ("steps", 1)]));
         model.start(0, 1.0).terminal(1);
@@ -227,7 +227,20 @@ static COIN: EnvEntry = EnvEntry {
 };
 
 fn registry() -> Registry {
-    Registry::standard().with_set(&EVEN).with_player(&SCALED).with_learner(&FIXED).with_environment(&COIN)
+    let registry = Registry::standard().with_set(&EVEN).unwrap().with_player(&SCALED).unwrap();
+    registry.with_learner(&FIXED).unwrap().with_environment(&COIN).unwrap()
+}
+
+/// Who came second was never found, and nothing said so.
+#[test]
+fn a_name_is_registered_once() {
+    static EXACT: PlayerEntry = PlayerEntry { name: "exact", ..SCALED };
+    let refused = |registry: Result<Registry>| registry.unwrap_err().to_string();
+    let message = "the player \"scaled\" can't be registered: the name is taken; choose another";
+    assert_eq!(refused(registry().with_player(&SCALED)), message);
+    // Tables of options by the names of players and oracles stand side by side.
+    assert!(refused(registry().with_player(&EXACT)).contains("\"exact\""));
+    assert!(refused(registry().with_set(&EVEN)).contains("\"even\""));
 }
 
 /// The environment that a table names and describes.
@@ -235,7 +248,7 @@ fn environment(registry: &Registry, table: &Table) -> OptionResult<EnvSpec> {
     let mut options = table.clone();
     let name = options.remove("name").unwrap();
     let entry = registry.environment(&Entry::alone("name", &name))?;
-    let made = (entry.make)(&Given::read(&options, entry.keys)?, 1.0)?;
+    let made = (entry.read)(&Given::read(&options, entry.keys)?, 1.0)?;
     Ok(made.stated_as(entry.name, options.clone()))
 }
 

@@ -25,5 +25,5 @@ pub(crate) static ENTRY: EnvEntry = EnvEntry {
     name: "bandit",
     about: "one state with arms to pull; needs a discount below 1",
     keys: &[Key::defaulted("arms", Kind::Count(1, 1_000_000), "2", "How many arms there are."), HORIZON],
-    make: |given, gamma| Ok(at(given, "", world(given.count("arms")? as usize, gamma))?.into()),
+    read: |given, gamma| Ok(at(given, "", world(given.count("arms")? as usize, gamma))?.into()),
 };

@@ -111,5 +111,5 @@ pub(crate) static ENTRY: EnvEntry = EnvEntry {
     name: "cart-pole",
     about: "a pole on a cart, to be learnt by playing; needs a horizon",
     keys: &[REQUIRED_HORIZON],
-    make: |_, _| Ok(EnvSpec::playable(CartPole::new)),
+    read: |_, _| Ok(EnvSpec::playable(CartPole::new)),
 };

@@ -59,5 +59,5 @@ pub(crate) static ENTRY: EnvEntry = EnvEntry {
         ),
         HORIZON,
     ],
-    make: |given, _| Ok(at(given, "slippery", world(given.flag("slippery")?))?.into()),
+    read: |given, _| Ok(at(given, "slippery", world(given.flag("slippery")?))?.into()),
 };

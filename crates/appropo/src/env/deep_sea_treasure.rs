@@ -76,5 +76,5 @@ pub(crate) static ENTRY: EnvEntry = EnvEntry {
         ),
         HORIZON,
     ],
-    make: |given, _| Ok(at(given, "map", world(given.word("map")? == "convex"))?.into()),
+    read: |given, _| Ok(at(given, "map", world(given.word("map")? == "convex"))?.into()),
 };

@@ -46,7 +46,7 @@ pub(crate) static ENTRY: EnvEntry = EnvEntry {
         Key::optional("upper", Kind::Numbers, "[1]", "And the most."),
         HORIZON,
     ],
-    make: |given, _| described(given),
+    read: |given, _| described(given),
 };
 
 /// The environment as described; it can't be played in until the calling program gives it.

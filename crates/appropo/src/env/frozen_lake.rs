@@ -67,7 +67,7 @@ pub(crate) static ENTRY: EnvEntry = EnvEntry {
         ),
         HORIZON,
     ],
-    make: |given, _| {
+    read: |given, _| {
         let map = map_text(given, |_| Ok(String::new()))?;
         Ok(at(given, "map", world(&map, given.flag("slippery")?))?.into())
     },

@@ -69,7 +69,7 @@ pub(crate) static ENTRY: EnvEntry = EnvEntry {
         SEED,
         HORIZON,
     ],
-    make: |given, _| {
+    read: |given, _| {
         let count = |key| given.count(key).map(|n| n as usize);
         let size = Size {
             states: count("states")?,

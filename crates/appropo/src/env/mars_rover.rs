@@ -116,7 +116,7 @@ pub(crate) static ENTRY: EnvEntry = EnvEntry {
         ),
         HORIZON,
     ],
-    make: |given, _| {
+    read: |given, _| {
         let map = map_text(given, |table| {
             let (rows, columns) = (table.count("rows")? as usize, table.count("columns")? as usize);
             random_map(rows, columns, table.number("rocks")?, &mut random::generator(table.count("seed")?))

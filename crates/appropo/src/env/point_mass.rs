@@ -103,5 +103,5 @@ pub(crate) static ENTRY: EnvEntry = EnvEntry {
     name: "point-mass",
     about: "a point pushed by a force of its choice, to be learnt by playing; needs a horizon",
     keys: &[REQUIRED_HORIZON],
-    make: |_, _| Ok(EnvSpec::playable(|horizon| PointMass::new(horizon.unwrap_or(usize::MAX)))),
+    read: |_, _| Ok(EnvSpec::playable(|horizon| PointMass::new(horizon.unwrap_or(usize::MAX)))),
 };

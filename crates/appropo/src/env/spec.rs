@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::{Environment, Grid, Selected, Simulator, Space, TabularMdp, World};
 use crate::error::{Error, Result};
 use crate::measurement::{Measures, Selection};
-use crate::options::{Given, Key, Kind, Result as OptionResult, Table};
+use crate::options::{Given, Key, Kind, Registered, Result as OptionResult, Table};
 
 /// Makes an environment: one of several that are played in at once, by its number, or one alone; episodes are cut off
 /// after the given number of steps.
@@ -178,17 +178,8 @@ impl EnvSpec {
 }
 
 /// A kind of environment that problems can name.
-#[derive(Debug)]
-pub struct EnvEntry {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is, in a line.
-    pub about: &'static str,
-    /// Its options, besides its name.
-    pub keys: &'static [Key],
-    /// Makes it, given the discount.
-    pub make: fn(&Given, f64) -> OptionResult<EnvSpec>,
-}
+/// Its keys are those besides its name; it is made given the discount.
+pub type EnvEntry = Registered<fn(&Given, f64) -> OptionResult<EnvSpec>>;
 
 /// Most environments may have one.
 pub const HORIZON: Key = Key::optional(

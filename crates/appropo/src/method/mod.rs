@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::env::StopSignal;
 use crate::error::{Result, in_range};
-use crate::options::{Given, Key, Result as OptionResult, Table};
+use crate::options::{Given, Registered, Result as OptionResult, Table};
 use crate::outcome::{History, Outcome};
 use crate::problem::Problem;
 use crate::registry::Registry;
@@ -123,17 +123,8 @@ pub struct Resume {
 }
 
 /// A kind of method that problems can name.
-#[derive(Debug)]
-pub struct MethodEntry {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is, in a line.
-    pub about: &'static str,
-    /// Its options.
-    pub keys: &'static [Key],
-    /// Reads them, and the tables of whatever they name.
-    pub read: fn(&Given, &Registry) -> OptionResult<Arc<dyn Method>>,
-}
+/// It reads the tables of whatever its options name, too.
+pub type MethodEntry = Registered<fn(&Given, &Registry) -> OptionResult<Arc<dyn Method>>>;
 
 /// The methods that problems can name, in the order in which they are listed.
 pub(crate) static ENTRIES: [&MethodEntry; 2] = [&appropo::ENTRY, &occupancy::ENTRY];

@@ -15,6 +15,19 @@ pub struct Key {
     pub about: &'static str,
 }
 
+/// Something that problems can name: an environment, a player, an oracle, a learner or a method.
+#[derive(Debug)]
+pub struct Registered<R> {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Its options.
+    pub keys: &'static [Key],
+    /// Reads them.
+    pub read: R,
+}
+
 /// Whether an option must be given.
 #[derive(Debug)]
 pub enum Presence {

@@ -12,7 +12,7 @@ mod key;
 pub(crate) use declare::{Field, options, setters, trimmed, words};
 pub use declare::{Measurements, Options};
 pub use given::{Entry, Given};
-pub use key::{Key, Kind, Presence, Range, VECTORS};
+pub use key::{Key, Kind, Presence, Range, Registered, VECTORS};
 
 use std::fmt;
 

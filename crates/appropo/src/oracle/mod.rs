@@ -21,7 +21,7 @@ use crate::certificate::Bound;
 use crate::env::{EnvSpec, Environment, Interruptible, StopSignal};
 use crate::error::Result;
 use crate::measurement::{Discounting, Selection, Spread};
-use crate::options::{Given, Key, Result as OptionResult, Table};
+use crate::options::{Given, Registered, Result as OptionResult, Table};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::random::Generator;
 use crate::state::Checkpoint;
@@ -206,17 +206,7 @@ pub(crate) fn interruptible(
 }
 
 /// A kind of oracle that problems can name. Learners are named as oracles, too.
-#[derive(Debug)]
-pub struct OracleEntry {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is, in a line.
-    pub about: &'static str,
-    /// Its options.
-    pub keys: &'static [Key],
-    /// Reads them.
-    pub read: fn(&Given) -> OptionResult<Arc<dyn MakeOracle>>,
-}
+pub type OracleEntry = Registered<fn(&Given) -> OptionResult<Arc<dyn MakeOracle>>>;
 
 /// The oracles that problems can name besides the learners, in the order in which they are listed.
 pub(crate) static ENTRIES: [&OracleEntry; 3] = [&exact::ENTRY, &model::ENTRY, &external::ENTRY];

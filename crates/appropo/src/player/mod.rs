@@ -16,7 +16,7 @@ pub use ogd::{MomentumOptions, Ogd, OgdOptions, OnlineGradient, StepRule, Steps}
 
 use crate::error::{Error, Result};
 use crate::measurement::{Measures, Selection, Spread};
-use crate::options::{Given, Key, Result as OptionResult, Table};
+use crate::options::{Given, Registered, Result as OptionResult, Table};
 use crate::set::{ConvexSet, Errors, Product, SharedSet};
 use crate::state::{Checkpoint, Loader, Saver};
 use crate::vector;
@@ -129,17 +129,7 @@ impl fmt::Debug for PlayerScene<'_> {
 }
 
 /// A kind of player that problems can name.
-#[derive(Debug)]
-pub struct PlayerEntry {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is, in a line.
-    pub about: &'static str,
-    /// Its options.
-    pub keys: &'static [Key],
-    /// Reads them.
-    pub read: fn(&Given) -> OptionResult<Arc<dyn MakePlayer>>,
-}
+pub type PlayerEntry = Registered<fn(&Given) -> OptionResult<Arc<dyn MakePlayer>>>;
 
 /// The players that problems can name, in the order in which they are listed.
 pub(crate) static ENTRIES: [&PlayerEntry; 4] =

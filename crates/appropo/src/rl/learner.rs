@@ -4,7 +4,7 @@ use std::sync::Arc;
 use crate::env::{EnvSpec, Environment};
 use crate::error::{Error, Result};
 use crate::measurement::Estimate;
-use crate::options::{Given, Key, Result as OptionResult, Table};
+use crate::options::{Given, Registered, Result as OptionResult, Table};
 use crate::policy::AnyPolicy;
 use crate::random::Generator;
 use crate::state::{Checkpoint, Loader, Saver};
@@ -72,17 +72,7 @@ pub struct LearnerScene<'a> {
 }
 
 /// A kind of learner that problems can name.
-#[derive(Debug)]
-pub struct LearnerEntry {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is, in a line.
-    pub about: &'static str,
-    /// Its options.
-    pub keys: &'static [Key],
-    /// Reads them.
-    pub read: fn(&Given) -> OptionResult<Arc<dyn MakeLearner>>,
-}
+pub type LearnerEntry = Registered<fn(&Given) -> OptionResult<Arc<dyn MakeLearner>>>;
 
 /// The error for a policy that a learner can't go on from.
 pub(crate) fn not_its_own(learner: &'static str) -> Error {
