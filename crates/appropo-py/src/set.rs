@@ -218,21 +218,9 @@ fn call_projection(py: Python, project: &Py<PyAny>, x: &[f64], out: &mut [f64]) 
 /// The one set that a table states, and what states it.
 fn stated(table: &Table, dim: usize) -> PyResult<(SharedSet, Stated)> {
     let registry = Registry::standard();
-    let keys = || registry.sets().iter().map(|set| &set.key);
-    let part = |given: &Given| Ok(stated_in(&registry, &given.with_keys(keys())?, dim)?.0);
-    let space = SetSpace { dim, vectors: &|_| None, externals: &HashMap::new(), part: &part };
-    let read = || registry.one_set(&Given::read(table, keys())?, &space);
-    read().map_err(|error| SetError::new_err(error.message))
-}
-
-/// The same inside of an intersection.
-fn stated_in(
-    registry: &Registry,
-    given: &Given,
-    dim: usize,
-) -> appropo::options::Result<(SharedSet, Stated)> {
-    let keys = || registry.sets().iter().map(|set| &set.key);
-    let part = |given: &Given| Ok(stated_in(registry, &given.with_keys(keys())?, dim)?.0);
-    let space = SetSpace { dim, vectors: &|_| None, externals: &HashMap::new(), part: &part };
-    registry.one_set(given, &space)
+    let (vectors, externals) = (|_: &str| None, HashMap::new());
+    let space = SetSpace::new(dim, &vectors, &externals);
+    let given = Given::read(table, registry.sets().iter().map(|set| &set.key));
+    let read = given.and_then(|given| registry.one_set(&given, &space));
+    read.map_err(|error| SetError::new_err(error.message))
 }

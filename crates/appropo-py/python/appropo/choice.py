@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 from ._appropo import ProblemError
 
 
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Choice:
     """A player or an oracle with options."""
 
     #: "player" or "oracle".
-    kind: str = ""
+    kind: ClassVar[str] = ""
     #: Its registered name.
-    name: str = ""
+    name: ClassVar[str] = ""
 
-    def __init__(self, **options: Any) -> None:
-        self._options = {key: value for key, value in options.items() if value is not None}
+    def _given(self) -> dict[str, Any]:
+        """The options that were given, without those that all learners share."""
+        named = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "learned"}
+        return {name: value for name, value in named.items() if value is not None}
 
     def tables(self) -> dict[str, Any]:
         """Its options as the table [solve] of a problem file has them."""
-        return {self.name: self._options} if self._options else {}
+        options = self._given()
+        return {self.name: options} if options else {}
 
     def __repr__(self) -> str:
-        options = ", ".join(f"{key}={value!r}" for key, value in self._options.items())
+        options = ", ".join(f"{key}={value!r}" for key, value in self._given().items())
         return f"{type(self).__name__}({options})"
 
 
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Learner(Choice):
     """A learner as the oracle. ``learned`` has the options of how it answers λ, which all learners share."""
 
-    def __init__(self, learned: dict[str, Any] | None = None, **options: Any) -> None:
-        super().__init__(**options)
-        if learned is not None and not isinstance(learned, dict):
-            raise ProblemError(f"learned is {learned!r}; expected a dictionary, such as dict(episodes=50)")
-        self._learned = learned or {}
+    learned: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.learned is not None and not isinstance(self.learned, dict):
+            raise ProblemError(f"learned is {self.learned!r}; expected a dictionary, such as dict(episodes=50)")
 
     def tables(self) -> dict[str, Any]:
         """Its options as the table [solve] of a problem file has them."""
-        return super().tables() | ({"learned": self._learned} if self._learned else {})
+        return super().tables() | ({"learned": self.learned} if self.learned else {})
