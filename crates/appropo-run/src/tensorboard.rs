@@ -23,8 +23,6 @@ pub mod names {
     pub const EPISODE_LENGTH: &str = "rollout/ep_len_mean";
     /// Environment steps per second.
     pub const STEPS_PER_SECOND: &str = "time/fps";
-    /// Iterations so far.
-    pub const ITERATIONS: &str = "time/iterations";
     /// Seconds so far.
     pub const TIME_ELAPSED: &str = "time/time_elapsed";
     /// Environment steps so far.

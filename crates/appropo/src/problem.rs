@@ -7,7 +7,7 @@ use crate::env::{EnvSpec, Environment, StopSignal, TabularMdp};
 use crate::error::{Error, Result, in_range};
 use crate::measurement::{Discounting, Measures};
 use crate::method::{Budget, Method, Resume, Task};
-use crate::options::suggestion;
+use crate::options::{suggestion, words};
 use crate::oracle::{LIMIT, interruptible};
 use crate::outcome::Outcome;
 use crate::rl;
@@ -38,13 +38,14 @@ pub struct Objective {
     pub direction: Direction,
 }
 
-/// Which way is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// More is better.
-    Maximize,
-    /// Less is better.
-    Minimize,
+words! {
+    /// Which way is better.
+    pub enum Direction {
+        /// more is better
+        Maximize = "maximize",
+        /// less is better
+        Minimize = "minimize",
+    }
 }
 
 impl Direction {
@@ -53,14 +54,6 @@ impl Direction {
         match self {
             Direction::Maximize => 1.0,
             Direction::Minimize => -1.0,
-        }
-    }
-
-    /// "maximize" or "minimize".
-    pub fn word(self) -> &'static str {
-        match self {
-            Direction::Maximize => "maximize",
-            Direction::Minimize => "minimize",
         }
     }
 }

@@ -11,6 +11,7 @@ use appropo::env::mars_rover;
 use appropo::error::Error;
 use appropo::measurement::Selection;
 use appropo::method::{Appropo, AppropoOptions, Budget, Method, ObjectiveSearch};
+use appropo::nn::Activation;
 use appropo::options::{
     Entry, Given, Key, Kind, Measurements, Options, Part, Presence, Result, Step, Table, Value,
 };
@@ -18,7 +19,7 @@ use appropo::oracle::{ExactOptions, LearnedOptions, ModelOptions, Planner};
 use appropo::player::{BlackwellOptions, FullyCorrectiveOptions, OgdOptions, PlayerScene, StepRule};
 use appropo::problem::Problem;
 use appropo::registry::Registry;
-use appropo::rl::actor_critic::{A2cOptions, ActivationFn, Critic, OptimizerKind, PpoOptions};
+use appropo::rl::actor_critic::{A2cOptions, Critic, OptimizerKind, PpoOptions};
 use appropo::rl::{Backup, QLearningOptions};
 use appropo::set::{Ball, Bounds, SetSpace, SharedSet};
 use appropo::solver::Goal;
@@ -203,7 +204,7 @@ fn options_read_back_as_they_are() {
     reads_back(a2c.optimizer(OptimizerKind::RmsProp));
     let ppo = PpoOptions::default().learning_rate(1e-4).n_steps(32).batch_size(16).n_epochs(3);
     let ppo = ppo.gae_lambda(0.8).clip_range(0.1).ent_coef(0.0).vf_coef(0.25).max_grad_norm(1.5);
-    let ppo = ppo.normalize_advantage(false).net_arch(vec![8, 4]).activation_fn(ActivationFn::Relu);
+    let ppo = ppo.normalize_advantage(false).net_arch(vec![8, 4]).activation_fn(Activation::Relu);
     reads_back(ppo.optimizer(OptimizerKind::RmsProp).critic(Critic::Measurements));
     reads_back(AppropoOptions::default().goal(Goal::Feasibility).search(ObjectiveSearch::Binary));
     assert_eq!(read::<BlackwellOptions>(&Table::default()).unwrap(), BlackwellOptions::default());

@@ -41,17 +41,10 @@ impl fmt::Debug for EnvSpec {
 impl From<World> for EnvSpec {
     fn from(World { model, grid }: World) -> Self {
         let drawn = Arc::clone(&model);
-        Self {
-            measures: model.measures().clone(),
-            observations: Space::Discrete(model.states()),
-            actions: Space::Discrete(model.actions()),
-            model: Some(model),
-            grid,
-            make: Arc::new(move |_, horizon| Ok(Box::new(Simulator::new(Arc::clone(&drawn), horizon)))),
-            num_envs: 1,
-            is_external: false,
-            stated: None,
-        }
+        let spaces = (Space::Discrete(model.states()), Space::Discrete(model.actions()));
+        let make = move |_, horizon| Ok(Box::new(Simulator::new(Arc::clone(&drawn), horizon)) as _);
+        let spec = Self::new(model.measures().clone(), spaces, Arc::new(make));
+        Self { model: Some(model), grid, ..spec }
     }
 }
 
@@ -67,35 +60,32 @@ impl EnvSpec {
         make: impl Fn(Option<usize>) -> E + Send + Sync + 'static,
     ) -> Self {
         let first = make(None);
-        Self {
-            measures: first.measures().clone(),
-            observations: first.observations(),
-            actions: first.actions(),
-            model: None,
-            grid: None,
-            make: Arc::new(move |_, horizon| Ok(Box::new(make(horizon)))),
-            num_envs: 1,
-            is_external: false,
-            stated: None,
-        }
+        let spaces = (first.observations(), first.actions());
+        let make = move |_, horizon| Ok(Box::new(make(horizon)) as _);
+        Self::new(first.measures().clone(), spaces, Arc::new(make))
     }
 
     /// An environment of the calling program, of which `num_envs` copies are played in at once.
     pub fn external(
         measures: Measures,
-        (observations, actions): (Space, Space),
+        spaces: (Space, Space),
         num_envs: usize,
         make: impl Fn(Option<usize>) -> Result<Box<dyn Environment>> + Send + Sync + 'static,
     ) -> Self {
+        let spec = Self::new(measures, spaces, Arc::new(move |copy, _| make(copy)));
+        Self { num_envs: num_envs.max(1), is_external: true, ..spec }
+    }
+
+    fn new(measures: Measures, (observations, actions): (Space, Space), make: MakeEnvironment) -> Self {
         Self {
             measures,
             observations,
             actions,
             model: None,
             grid: None,
-            make: Arc::new(move |copy, _| make(copy)),
-            num_envs: num_envs.max(1),
-            is_external: true,
+            make,
+            num_envs: 1,
+            is_external: false,
             stated: None,
         }
     }

@@ -39,8 +39,8 @@ options! {
     }
 }
 
-/// The keys that name a player and an oracle.
-static CHOICES: [Key; 4] = [
+/// The keys that name an oracle and a player, and the options besides.
+static KEYS: [Key; 4] = [
     Key::optional(
         "oracle",
         Kind::Name,
@@ -48,19 +48,14 @@ static CHOICES: [Key; 4] = [
         "Who answers λ; by default exact, or ppo where there is no model.",
     ),
     Key::defaulted("player", Kind::Name, "\"fully-corrective\"", "Who chooses λ."),
-    Key::defaulted("goal", Kind::Word(Goal::WORDS), "\"distance\"", "When an infeasible problem is done."),
-    Key::defaulted(
-        "search",
-        Kind::Word(ObjectiveSearch::WORDS),
-        "\"master\"",
-        "Where an objective goes, if there is one.",
-    ),
+    AppropoOptions::KEYS[0],
+    AppropoOptions::KEYS[1],
 ];
 
 pub(super) static ENTRY: MethodEntry = MethodEntry {
     name: "appropo",
     about: "the default",
-    keys: &CHOICES,
+    keys: &KEYS,
     read: |given, registry| Ok(Arc::new(Appropo::read(given, registry)?)),
 };
 
@@ -99,11 +94,6 @@ impl Appropo {
     /// The same with another oracle.
     pub fn oracle(self, oracle: impl MakeOracle + 'static) -> Self {
         Self { oracle: Some(Arc::new(oracle)), ..self }
-    }
-
-    /// The same with this oracle, or the default one.
-    pub fn shared_oracle(self, oracle: Option<Arc<dyn MakeOracle>>) -> Self {
-        Self { oracle, ..self }
     }
 
     /// The same with other options.

@@ -2,15 +2,18 @@ use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 use crate::nn::kernel::elementwise;
+use crate::options::words;
 
-/// What the hidden layers bend their sums with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Activation {
-    /// max(x, 0)
-    Relu,
-    /// The hyperbolic tangent.
-    Tanh,
+words! {
+    /// What the hidden layers bend their sums with.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Activation {
+        /// the hyperbolic tangent
+        Tanh = "tanh",
+        /// max(x, 0)
+        Relu = "relu",
+    }
 }
 
 impl Activation {

@@ -20,52 +20,27 @@ pub(crate) trait Field: Sized {
     fn value(&self) -> Option<Value>;
 }
 
-impl Field for f64 {
-    fn read(entry: &Entry) -> Result<Self> {
-        entry.number()
-    }
-    fn default(given: &Given, key: &str) -> Result<Self> {
-        given.default(key)
-    }
-    fn value(&self) -> Option<Value> {
-        Some((*self).into())
-    }
+macro_rules! fields {
+    ($($type:ty: |$entry:ident| $read:expr;)*) => {$(
+        impl Field for $type {
+            fn read($entry: &Entry) -> Result<Self> {
+                $read
+            }
+            fn default(given: &Given, key: &str) -> Result<Self> {
+                given.default(key)
+            }
+            fn value(&self) -> Option<Value> {
+                Some((*self).into())
+            }
+        }
+    )*};
 }
 
-impl Field for u64 {
-    fn read(entry: &Entry) -> Result<Self> {
-        entry.count(0, u64::MAX)
-    }
-    fn default(given: &Given, key: &str) -> Result<Self> {
-        given.default(key)
-    }
-    fn value(&self) -> Option<Value> {
-        Some((*self).into())
-    }
-}
-
-impl Field for usize {
-    fn read(entry: &Entry) -> Result<Self> {
-        Ok(entry.count(0, usize::MAX as u64)? as usize)
-    }
-    fn default(given: &Given, key: &str) -> Result<Self> {
-        given.default(key)
-    }
-    fn value(&self) -> Option<Value> {
-        Some((*self).into())
-    }
-}
-
-impl Field for bool {
-    fn read(entry: &Entry) -> Result<Self> {
-        entry.flag()
-    }
-    fn default(given: &Given, key: &str) -> Result<Self> {
-        given.default(key)
-    }
-    fn value(&self) -> Option<Value> {
-        Some((*self).into())
-    }
+fields! {
+    f64: |entry| entry.number();
+    u64: |entry| entry.count(0, u64::MAX);
+    usize: |entry| Ok(entry.count(0, usize::MAX as u64)? as usize);
+    bool: |entry| entry.flag();
 }
 
 impl Field for Vec<usize> {
@@ -220,6 +195,13 @@ macro_rules! words {
             /// The words, with what they stand for.
             pub const WORDS: &'static [(&'static str, &'static str)] =
                 &[$(($word, $crate::options::trimmed($about))),*];
+
+            /// Its word.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),*
+                }
+            }
         }
 
         impl std::str::FromStr for $name {
@@ -243,10 +225,7 @@ macro_rules! words {
                 given.default(key)
             }
             fn value(&self) -> Option<$crate::options::Value> {
-                let word = match self {
-                    $(Self::$variant => $word),*
-                };
-                Some(word.into())
+                Some(self.word().into())
             }
         }
     };

@@ -1,7 +1,7 @@
 use std::ops::{Bound, RangeBounds};
 
 /// An option: its name, what it may be and what it means.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Key {
     /// Its name.
     pub name: &'static str,
@@ -29,7 +29,7 @@ pub struct Registered<R> {
 }
 
 /// Whether an option must be given.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub enum Presence {
     /// It must.
     Required,
@@ -40,7 +40,7 @@ pub enum Presence {
 }
 
 /// What an option may be.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// A number in a range.
     Number(Range),
@@ -85,7 +85,7 @@ pub enum Kind {
 }
 
 /// The finite numbers between two bounds.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Range {
     /// The lower bound.
     pub least: Bound<f64>,

@@ -18,31 +18,28 @@ pub enum AnyPolicy {
     External(ExternalPolicy),
 }
 
-impl From<TabularPolicy> for AnyPolicy {
-    fn from(policy: TabularPolicy) -> Self {
-        Self::Table(policy)
-    }
+macro_rules! kinds {
+    ($($policy:ty => $variant:ident),*) => {$(
+        impl From<$policy> for AnyPolicy {
+            fn from(policy: $policy) -> Self {
+                Self::$variant(policy)
+            }
+        }
+    )*};
 }
 
-impl From<GreedyPolicy> for AnyPolicy {
-    fn from(policy: GreedyPolicy) -> Self {
-        Self::Greedy(policy)
-    }
-}
-
-impl From<NetworkPolicy> for AnyPolicy {
-    fn from(policy: NetworkPolicy) -> Self {
-        Self::Network(policy)
-    }
-}
-
-impl From<ExternalPolicy> for AnyPolicy {
-    fn from(policy: ExternalPolicy) -> Self {
-        Self::External(policy)
-    }
-}
+kinds!(TabularPolicy => Table, GreedyPolicy => Greedy, NetworkPolicy => Network, ExternalPolicy => External);
 
 impl AnyPolicy {
+    fn policy(&self) -> &dyn Policy {
+        match self {
+            Self::Table(policy) => policy,
+            Self::Greedy(policy) => policy,
+            Self::Network(policy) => policy,
+            Self::External(policy) => policy,
+        }
+    }
+
     /// The policy as a table where it is one already, else made one, where states and actions can be counted.
     pub fn as_table(&self) -> Option<Cow<'_, TabularPolicy>> {
         match self {
@@ -75,21 +72,11 @@ impl Policy for AnyPolicy {
         memory: &mut Memory,
         action: &mut [f64],
     ) {
-        match self {
-            Self::Table(policy) => policy.act(observation, step, rng, memory, action),
-            Self::Greedy(policy) => policy.act(observation, step, rng, memory, action),
-            Self::Network(policy) => policy.act(observation, step, rng, memory, action),
-            Self::External(policy) => policy.act(observation, step, rng, memory, action),
-        }
+        self.policy().act(observation, step, rng, memory, action);
     }
 
     fn table(&self) -> Option<TabularPolicy> {
-        match self {
-            Self::Table(policy) => policy.table(),
-            Self::Greedy(policy) => policy.table(),
-            Self::Network(policy) => policy.table(),
-            Self::External(policy) => policy.table(),
-        }
+        self.policy().table()
     }
 }
 

@@ -232,25 +232,16 @@ fn place(policies: &[(usize, Mixed)], index: usize) -> Option<usize> {
     policies.binary_search_by_key(&index, |(i, _)| *i).ok()
 }
 
-/// A reason to stop as it is saved. A failure is not: what failed is tried again. Nor is what may differ the next time.
+/// The reasons to stop that are saved, by their numbers. A failure is not: what failed is tried again. Nor is what may
+/// differ the next time.
+const SAVED: [Stop; 4] = [Stop::Reached, Stop::Refuted, Stop::GaveUp, Stop::Samples];
+
 fn code(stop: &Stop) -> Option<u8> {
-    match stop {
-        Stop::Reached => Some(0),
-        Stop::Refuted => Some(1),
-        Stop::GaveUp => Some(2),
-        Stop::Samples => Some(3),
-        Stop::Rounds | Stop::Observer | Stop::Failed(_) => None,
-    }
+    SAVED.iter().position(|saved| saved == stop).map(|code| code as u8)
 }
 
 fn decode(code: u8) -> Result<Stop> {
-    match code {
-        0 => Ok(Stop::Reached),
-        1 => Ok(Stop::Refuted),
-        2 => Ok(Stop::GaveUp),
-        3 => Ok(Stop::Samples),
-        _ => Err(misfit("a reason to stop is not known")),
-    }
+    SAVED.get(usize::from(code)).cloned().ok_or_else(|| misfit("a reason to stop is not known"))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use super::ActorCritic;
-use super::{ActivationFn, ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Update};
+use super::{ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Update};
 use crate::env::EnvSpec;
 use crate::error::Result;
+use crate::nn::Activation;
 use crate::options::{Kind, Options, Range, Table, options};
 use crate::rl::{Learner, LearnerEntry, LearnerScene, MakeLearner};
 
@@ -27,7 +28,7 @@ options! {
         /// Units of each hidden layer.
         net_arch: Vec<usize> = Kind::Counts(1, 100_000), defaulted "[128]";
         /// The activation of hidden layers.
-        activation_fn: ActivationFn = Kind::Word(ActivationFn::WORDS), defaulted "\"relu\"";
+        activation_fn: Activation = Kind::Word(Activation::WORDS), defaulted "\"relu\"";
         /// How a gradient becomes a step.
         optimizer: OptimizerKind = Kind::Word(OptimizerKind::WORDS), defaulted "\"adam\"";
         /// What the critic predicts.
@@ -50,7 +51,7 @@ impl MakeLearner for A2cOptions {
     fn make(&self, scene: LearnerScene) -> Result<Box<dyn Learner>> {
         let options = ActorCriticOptions {
             net_arch: self.net_arch.clone(),
-            activation: self.activation_fn.into(),
+            activation: self.activation_fn,
             optimizer: self.optimizer.into(),
             learning_rate: self.learning_rate,
             n_steps: Collect::Steps(self.n_steps),

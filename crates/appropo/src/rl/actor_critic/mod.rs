@@ -131,25 +131,6 @@ setters!(ActorCriticOptions {
 });
 
 words! {
-    /// The activation of hidden layers.
-    pub enum ActivationFn {
-        /// the hyperbolic tangent
-        Tanh = "tanh",
-        /// max(x, 0)
-        Relu = "relu",
-    }
-}
-
-impl From<ActivationFn> for Activation {
-    fn from(activation: ActivationFn) -> Self {
-        match activation {
-            ActivationFn::Tanh => Activation::Tanh,
-            ActivationFn::Relu => Activation::Relu,
-        }
-    }
-}
-
-words! {
     /// How a gradient becomes a step.
     pub enum OptimizerKind {
         /// Kingma and Ba 2015

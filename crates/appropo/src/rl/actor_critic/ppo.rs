@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use super::ActorCritic;
-use super::{ActivationFn, ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Update};
+use super::{ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Update};
 use crate::env::EnvSpec;
 use crate::error::Result;
+use crate::nn::Activation;
 use crate::options::{Kind, Options, Range, Table, options};
 use crate::random;
 use crate::rl::{Learner, LearnerEntry, LearnerScene, MakeLearner};
@@ -35,7 +36,7 @@ options! {
         /// Units of each hidden layer; by default one layer of 128, or two of 64.
         net_arch: Option<Vec<usize>> = Kind::Counts(1, 100_000), optional "[64, 64]";
         /// The activation of hidden layers; by default relu or tanh.
-        activation_fn: Option<ActivationFn> = Kind::Word(ActivationFn::WORDS), optional "\"tanh\"";
+        activation_fn: Option<Activation> = Kind::Word(Activation::WORDS), optional "\"tanh\"";
         /// How a gradient becomes a step.
         optimizer: OptimizerKind = Kind::Word(OptimizerKind::WORDS), defaulted "\"adam\"";
         /// What the critic predicts.
@@ -64,7 +65,7 @@ impl PpoOptions {
                 .ent_coef(0.003)
                 .normalize_advantage(false)
                 .net_arch(vec![128])
-                .activation_fn(ActivationFn::Relu),
+                .activation_fn(Activation::Relu),
             None => Self::default()
                 .learning_rate(1e-3)
                 .n_steps(256)
@@ -74,7 +75,7 @@ impl PpoOptions {
                 .ent_coef(0.0)
                 .normalize_advantage(true)
                 .net_arch(vec![64, 64])
-                .activation_fn(ActivationFn::Tanh),
+                .activation_fn(Activation::Tanh),
         };
         Self {
             learning_rate: self.learning_rate.or(by_default.learning_rate),
@@ -94,7 +95,7 @@ impl PpoOptions {
         let usual = ActorCriticOptions::ppo();
         ActorCriticOptions {
             net_arch: self.net_arch.unwrap_or(usual.net_arch),
-            activation: self.activation_fn.map_or(usual.activation, Into::into),
+            activation: self.activation_fn.unwrap_or(usual.activation),
             optimizer: self.optimizer.into(),
             learning_rate: self.learning_rate.unwrap_or(usual.learning_rate),
             n_steps: self.n_steps.map_or(usual.n_steps, Collect::Steps),
