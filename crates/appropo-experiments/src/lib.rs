@@ -11,6 +11,7 @@ pub use reproduce::reproduce;
 /// Why an experiment could not be done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum ExperimentError {
     /// The library refused.
     #[error(transparent)]
@@ -20,20 +21,10 @@ pub enum ExperimentError {
     Problem(#[from] appropo_file::Diagnostic),
     /// The folder for data and figures can't be made.
     #[error("{}: {source}; choose another folder", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
+    Folder { path: PathBuf, source: std::io::Error },
     /// A file can't be written.
     #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
+    File { path: PathBuf, source: std::io::Error },
     /// A figure can't be drawn.
     #[error("{0}")]
     Figure(String),

@@ -6,41 +6,27 @@ use crate::files::RUN;
 /// What can go wrong with a run's files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// The system refused.
     #[error("{} can't be {action}: {source}{}", path.display(), hint(source, action, *is_run))]
     Io {
-        /// The file or folder.
         path: PathBuf,
         /// "read", "written" and so on.
         action: &'static str,
-        /// What the system says.
         source: io::Error,
         /// Whether it belongs to a run that can be gone on with.
         is_run: bool,
     },
     /// A file is not what was written.
     #[error("{}: {problem}; restore it from a copy, or start the run again in another folder", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    Damaged { path: PathBuf, problem: String },
     /// A file of a later version of the program.
     #[error("{} has format {found}, and this program knows formats up to {known}; update appropo", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: u64,
-        /// The latest known.
-        known: u32,
-    },
+    Newer { path: PathBuf, found: u64, known: u32 },
     /// A run of an earlier version of the program.
     #[error("{} was written by appropo {version}, whose runs this version does not read; use that version for it", path.display())]
     Older {
-        /// The folder.
         path: PathBuf,
         /// The version that wrote it.
         version: String,
@@ -48,54 +34,31 @@ pub enum Error {
     /// The run has no result yet.
     #[error("{}: the run has not ended{}", path.display(), if *is_in_use { ": another process is at it; wait until it is done" } else { "; resume it" })]
     NotEnded {
-        /// The folder.
         path: PathBuf,
         /// Whether another process works on it.
         is_in_use: bool,
     },
     /// Files that do not belong to the problem.
     #[error("{}: {problem}", path.display())]
-    Unfit {
-        /// The file or folder.
-        path: PathBuf,
-        /// What does not fit.
-        problem: String,
-    },
+    Unfit { path: PathBuf, problem: String },
     /// What was asked for can't be had.
     #[error("{}: {problem}", path.display())]
-    Unsuitable {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        problem: String,
-    },
+    Unsuitable { path: PathBuf, problem: String },
     /// Something is where a new file is to be.
     #[error("{} is there already; remove it, or choose another name", path.display())]
-    Taken {
-        /// The file.
-        path: PathBuf,
-    },
+    Taken { path: PathBuf },
     /// The library refused.
     #[error(transparent)]
     Library(#[from] appropo::error::Error),
     /// Another process writes there.
     #[error("{} is in use by another process; wait until it is done, or choose another folder", path.display())]
-    InUse {
-        /// The folder.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// The folder for a new run holds something else.
     #[error("{} is not empty; choose another folder, or resume the run if it holds one", path.display())]
-    NotEmpty {
-        /// The folder.
-        path: PathBuf,
-    },
+    NotEmpty { path: PathBuf },
     /// There is no run in the folder.
     #[error("{} holds no run: it has no file run.json; name the folder of a run", path.display())]
-    NoRun {
-        /// The folder.
-        path: PathBuf,
-    },
+    NoRun { path: PathBuf },
 }
 
 /// A result with such an error.

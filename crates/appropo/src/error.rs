@@ -5,87 +5,46 @@ use crate::options::OptionError;
 /// Everything that can go wrong. An infeasible or undecided problem is a [`Verdict`](crate::certificate::Verdict), not an error.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// A number that must be finite is not.
     #[error("{what} is {value}; expected a finite number")]
-    NotFinite {
-        /// The quantity.
-        what: String,
-        /// Its value.
-        value: f64,
-    },
+    NotFinite { what: String, value: f64 },
     /// A vector has the wrong number of entries.
     #[error("{what} has {found} entries; expected {expected}")]
-    Dimension {
-        /// The vector.
-        what: String,
-        /// Entries it has.
-        found: usize,
-        /// Entries it should have.
-        expected: usize,
-    },
+    Dimension { what: String, found: usize, expected: usize },
     /// A number lies outside its range.
     #[error("{what} is {value}; expected {expected}")]
     OutOfRange {
-        /// The quantity.
         what: String,
-        /// Its value.
         value: f64,
         /// The range, in words.
         expected: String,
     },
     /// A convex set has no points.
     #[error("{what} is empty: no point satisfies all of it; loosen a bound")]
-    EmptySet {
-        /// The set.
-        what: &'static str,
-    },
+    EmptySet { what: &'static str },
     /// A projection gave NaN or infinity.
     #[error(
         "the projection onto the target set gave {value} in entry {entry}; a projection must return the nearest point of the set"
     )]
-    Projection {
-        /// Entry of the projected vector.
-        entry: usize,
-        /// What stands there.
-        value: f64,
-    },
+    Projection { entry: usize, value: f64 },
     /// Something is registered under a name that another thing has.
     #[error("the {kind} \"{name}\" can't be registered: the name is taken; choose another")]
     NameTaken {
         /// What was to be registered.
         kind: &'static str,
-        /// Its name.
         name: &'static str,
     },
     /// A measure is named that the world does not have.
     #[error("measure \"{name}\" is not one of {}", known.join(", "))]
-    UnknownMeasure {
-        /// The name asked for.
-        name: String,
-        /// The names there are.
-        known: Vec<String>,
-    },
+    UnknownMeasure { name: String, known: Vec<String> },
     /// Transition probabilities do not add up to 1.
     #[error("the probabilities of state {state}, action {action} add up to {sum}; expected 1")]
-    Probabilities {
-        /// State index.
-        state: usize,
-        /// Action index.
-        action: usize,
-        /// Their sum.
-        sum: f64,
-    },
+    Probabilities { state: usize, action: usize, sum: f64 },
     /// A state, action or outcome index is too large.
     #[error("{what} {index} does not exist; there are {count}")]
-    Index {
-        /// What is counted.
-        what: &'static str,
-        /// The index found.
-        index: usize,
-        /// How many there are.
-        count: usize,
-    },
+    Index { what: &'static str, index: usize, count: usize },
     /// A map as text is malformed.
     #[error("map, line {line}: {problem}")]
     Map {
@@ -111,23 +70,14 @@ pub enum Error {
     World {
         /// Observation or measurement.
         what: &'static str,
-        /// Its entry.
         entry: usize,
-        /// What stands there.
         value: f64,
         /// The step of the episode, 0 for its start.
         step: usize,
     },
     /// A learner was asked to act in a kind of world that it is not made for.
     #[error("{learner} needs {needs}; use {instead} here")]
-    Unsuitable {
-        /// The learner.
-        learner: &'static str,
-        /// What it needs.
-        needs: &'static str,
-        /// What to use instead.
-        instead: &'static str,
-    },
+    Unsuitable { learner: &'static str, needs: &'static str, instead: &'static str },
     /// A policy that is no table was to be measured in a model.
     #[error(
         "a policy of the mixture can't be written as a table of states and actions, so a model can't measure it"
@@ -137,18 +87,12 @@ pub enum Error {
     #[error(
         "policy evaluation stopped at a residual of {residual:e}; a smaller discount makes the system easier"
     )]
-    Evaluation {
-        /// The residual reached.
-        residual: f64,
-    },
+    Evaluation { residual: f64 },
     /// The set has no conic form, which the named method needs.
     #[error(
         "the target set has no conic form, which {method} needs; use appropo with the exact oracle instead"
     )]
-    NoConicForm {
-        /// The method.
-        method: &'static str,
-    },
+    NoConicForm { method: &'static str },
     /// The conic solver gave up.
     #[error("the conic solver stopped with status {status}")]
     ConicSolver {
@@ -163,10 +107,7 @@ pub enum Error {
     Option(Box<OptionError>),
     /// A saved state does not belong to what it is to be taken back into.
     #[error("the saved state can't be used: {problem}; it may be of another problem, or damaged")]
-    State {
-        /// What does not fit.
-        problem: String,
-    },
+    State { problem: String },
     /// Someone asked to stop.
     #[error("stopped on request")]
     Interrupted,
@@ -174,34 +115,19 @@ pub enum Error {
     #[error(
         "an episode has not ended after {steps} steps; give the problem a horizon, which cuts episodes off"
     )]
-    Unending {
-        /// Steps taken.
-        steps: usize,
-    },
+    Unending { steps: usize },
     /// Something of the calling program went wrong there; that program knows what.
     #[error("{what} failed")]
-    External {
-        /// What it is.
-        what: &'static str,
-    },
+    External { what: &'static str },
     /// Something of another program is needed here.
     #[error("{what} was given by another program and is not here; use the program that gave it")]
-    Missing {
-        /// What it is.
-        what: String,
-    },
+    Missing { what: String },
     /// Something that can't be saved and taken up again.
     #[error("{what} can't be saved and taken up again; run it to its end in one go")]
-    Unsaved {
-        /// What it is.
-        what: &'static str,
-    },
+    Unsaved { what: &'static str },
     /// A claim does not hold when it is computed again.
     #[error("{problem}")]
-    Refuted {
-        /// What does not hold.
-        problem: String,
-    },
+    Refuted { problem: String },
     /// What a solve whose outcome was read again had run into.
     #[error("{message}")]
     Earlier {
@@ -210,14 +136,7 @@ pub enum Error {
     },
     /// A certificate does not hold when it is computed again.
     #[error("certificate: {claim} is claimed as {claimed}, but {found} was found")]
-    Certificate {
-        /// Which claim.
-        claim: &'static str,
-        /// The value claimed.
-        claimed: f64,
-        /// The value recomputed.
-        found: f64,
-    },
+    Certificate { claim: &'static str, claimed: f64, found: f64 },
 }
 
 impl From<OptionError> for Error {
