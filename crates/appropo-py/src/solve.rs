@@ -145,11 +145,7 @@ fn resumed(
     let mut watch = Watch::new(problem, observe);
     let (mut recorder, from) = Recorder::resume(directory, &problem.problem, every)?;
     let mut observers = Observers(vec![&mut recorder, &mut watch]);
-    let (inner, method) = (&problem.problem, method.as_ref());
-    let found = match from {
-        Some(from) => inner.resume(method, &budget, *seed, from, &mut observers)?,
-        None => inner.solve(method, &budget, *seed, &mut observers)?,
-    };
+    let found = problem.problem.resume(method.as_ref(), &budget, *seed, from, &mut observers)?;
     recorder.take_failure()?;
     recorder.finish(&found)?;
     Ok(found)

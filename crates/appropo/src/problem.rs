@@ -241,28 +241,17 @@ impl Problem {
         seed: u64,
         observer: &mut dyn Observer,
     ) -> Result<Outcome> {
-        self.run(method, budget, seed, None, observer)
+        self.resume(method, budget, seed, None, observer)
     }
 
-    /// [`solve`](Self::solve) from where [`Round::state`](crate::solver::Round::state) was taken: the outcome is bit for
-    /// bit that of a solve that was never interrupted.
+    /// [`solve`](Self::solve) from where [`Round::state`](crate::solver::Round::state) was taken, or from the beginning
+    /// where it was not: the outcome is bit for bit that of a solve that was never interrupted.
     pub fn resume(
         &self,
         method: &dyn Method,
         budget: &Budget,
         seed: u64,
-        from: Resume,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome> {
-        self.run(method, budget, seed, Some(from), observer)
-    }
-
-    fn run(
-        &self,
-        method: &dyn Method,
-        budget: &Budget,
-        seed: u64,
-        from: Option<Resume>,
+        from: impl Into<Option<Resume>>,
         observer: &mut dyn Observer,
     ) -> Result<Outcome> {
         if self.target.constraints().is_empty() && self.objective.is_none() {
@@ -270,7 +259,7 @@ impl Problem {
         }
         budget.check()?;
         method.check(self)?;
-        method.run(self, Task { budget, seed, from, observer })
+        method.run(self, Task { budget, seed, from: from.into(), observer })
     }
 
     pub(crate) fn model(&self) -> Option<&Arc<TabularMdp>> {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use appropo::error::Error;
-use appropo::method::{Budget, Resume};
+use appropo::method::Budget;
 use appropo::outcome::Outcome;
 use appropo::problem::Direction;
 use appropo::registry::Registry;
@@ -110,7 +110,7 @@ pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Outpu
     let path = Path::new(folder);
     let directory = Directory::open(path)?;
     let file = problem_of(&directory)?;
-    let ProblemFile { problem, budget, seed, .. } = &file;
+    let ProblemFile { problem, method, budget, seed, .. } = &file;
     if directory.has(files::RESULT) {
         result::mixture(&directory, problem.env(), None)?;
         complete(&directory, problem)?;
@@ -125,8 +125,7 @@ pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Outpu
     let mut recorder = recorder.interrupted_by(interrupts::was_interrupted);
     let mut progress = Progress::new(problem, budget.samples, quiet || json);
     let mut observers = Observers(vec![&mut progress, &mut recorder]);
-    let budget = interruptible(budget);
-    let outcome = go_on(&file, &budget, *seed, from, &mut observers);
+    let outcome = problem.resume(method.as_ref(), &interruptible(budget), *seed, from, &mut observers);
     drop(progress);
     let outcome = outcome.map_err(|error| match error {
         Error::State { .. } => {
@@ -139,20 +138,6 @@ pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Outpu
         Ok(outcome) => ended(recorder, Ok(outcome), &file, path, json),
         Err(failure) if !interrupts::was_interrupted() => Err(failure),
         Err(_) => Ok(stopped(path, json)),
-    }
-}
-
-fn go_on(
-    file: &ProblemFile,
-    budget: &Budget,
-    seed: u64,
-    from: Option<Resume>,
-    observers: &mut Observers,
-) -> Result<Outcome, Error> {
-    let (problem, method) = (&file.problem, file.method.as_ref());
-    match from {
-        Some(from) => problem.resume(method, budget, seed, from, observers),
-        None => problem.solve(method, budget, seed, observers),
     }
 }
 

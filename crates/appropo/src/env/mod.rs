@@ -27,7 +27,7 @@ pub use simulator::Simulator;
 pub use spec::{EnvEntry, EnvSpec, HORIZON, MakeEnvironment, REQUIRED_HORIZON};
 pub use tabular::{TabularMdp, TabularMdpBuilder, Transition};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::measurement::Measures;
 use crate::random::Generator;
 use crate::state::{Checkpoint, Loader, Saved, Saver};
@@ -81,6 +81,19 @@ impl Space {
             Space::Continuous(_) => None,
         }
     }
+}
+
+/// How many observations and actions there are, for a learner that must be able to count them.
+pub(crate) fn countable(
+    learner: &'static str,
+    observations: &Space,
+    actions: &Space,
+) -> Result<(usize, usize)> {
+    observations.count().zip(actions.count()).ok_or(Error::Unsuitable {
+        learner,
+        needs: "observations and actions that can be counted",
+        instead: "\"ppo\" or \"a2c\"",
+    })
 }
 
 /// A world that can be acted in, step by step. All randomness comes from the generator passed in.

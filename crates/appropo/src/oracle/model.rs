@@ -2,8 +2,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{AnyOracle, Exact, MakeOracle, ModelBased, OracleEntry, OracleScene, Planner, Respond, Response};
-use crate::env::{EnvSpec, Environment, Status, TabularMdp};
-use crate::error::{Error, Result, in_range, not_too_large};
+use crate::env::{EnvSpec, Environment, Status, TabularMdp, countable};
+use crate::error::{Result, in_range, not_too_large};
 use crate::measurement::{Discounting, Estimate};
 use crate::options::{Kind, Options, Table, options};
 use crate::policy::{AnyPolicy, Memory, Mixed, Policy, TabularPolicy};
@@ -41,19 +41,11 @@ impl MakeOracle for ModelOptions {
     }
 
     fn check(&self, env: &EnvSpec) -> Result<()> {
-        if env.is_countable() { Ok(()) } else { Err(uncountable()) }
+        countable("the model-based oracle", env.observations(), env.actions()).map(drop)
     }
 
     fn tables(&self, _: &EnvSpec) -> Vec<(String, Table)> {
         vec![(ENTRY.name.into(), Options::table(self))]
-    }
-}
-
-fn uncountable() -> Error {
-    Error::Unsuitable {
-        learner: "the model-based oracle",
-        needs: "observations and actions that can be counted",
-        instead: "\"ppo\" or \"a2c\"",
     }
 }
 
@@ -139,9 +131,7 @@ impl Model {
         options: ModelOptions,
         rng: Generator,
     ) -> Result<Self> {
-        let (Some(states), Some(actions)) = (world.observations().count(), world.actions().count()) else {
-            return Err(uncountable());
-        };
+        let (states, actions) = countable("the model-based oracle", &world.observations(), &world.actions())?;
         if let Some(horizon) = discounting.horizon() {
             not_too_large("horizon times states times actions", &[horizon, states, actions], 200_000_000)?;
         }

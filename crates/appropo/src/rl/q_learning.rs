@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use super::{Episode, EpisodeWindow, Learner, LearnerEntry, LearnerScene, MakeLearner, not_its_own};
-use crate::env::{EnvSpec, Environment, Status};
-use crate::error::{Error, Result, dimension, in_range};
+use crate::env::{EnvSpec, Environment, Status, countable};
+use crate::error::{Result, dimension, in_range};
 use crate::options::{Kind, Options, Range, Table, options, words};
 use crate::policy::{AnyPolicy, GreedyPolicy, best};
 use crate::random::{self, Generator};
@@ -56,15 +56,7 @@ impl MakeLearner for QLearningOptions {
     }
 
     fn check(&self, env: &EnvSpec) -> Result<()> {
-        if env.is_countable() { Ok(()) } else { Err(uncountable()) }
-    }
-}
-
-fn uncountable() -> Error {
-    Error::Unsuitable {
-        learner: "Q-learning",
-        needs: "observations and actions that can be counted",
-        instead: "\"ppo\" or \"a2c\"",
+        countable("Q-learning", env.observations(), env.actions()).map(drop)
     }
 }
 
@@ -88,9 +80,7 @@ impl QLearner {
         options: QLearningOptions,
         rng: Generator,
     ) -> Result<Self> {
-        let (Some(states), Some(actions)) = (world.observations().count(), world.actions().count()) else {
-            return Err(uncountable());
-        };
+        let (states, actions) = countable("Q-learning", &world.observations(), &world.actions())?;
         in_range(
             "step size",
             options.learning_rate,
