@@ -47,9 +47,6 @@ pub static CONSTRAINT: [Key; 5] = [
     Key::optional("shift", Kind::Numbers, "[0.1]", "A vector that the set is moved by."),
 ];
 
-/// The key that names a method.
-pub static METHOD: Key = Key::defaulted("method", Kind::Name, "\"appropo\"", "How to solve.");
-
 /// What solving may take.
 pub static BUDGET: [Key; 4] = [
     Key::defaulted(

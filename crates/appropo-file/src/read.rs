@@ -10,12 +10,12 @@ use appropo::options::{
     Entry, Given, Key, Kind, Measurements, OptionError, Result, Step, Table, Value, shown_key, suggestion,
 };
 use appropo::problem::Problem;
-use appropo::registry::Registry;
+use appropo::registry::{METHOD, Registry};
 use appropo::set::{FromProjection, SetSpace, SharedSet, Similarity};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
-use crate::keys::{BUDGET, CONSTRAINT, METHOD, NAME, ROOT};
+use crate::keys::{BUDGET, CONSTRAINT, NAME, ROOT};
 use crate::problem_file::{ProblemFile, Reader};
 
 /// Reads a whole problem file.

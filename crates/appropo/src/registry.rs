@@ -247,7 +247,8 @@ impl Registry {
 /// The method of problems that name none.
 pub const DEFAULT_METHOD: &str = "appropo";
 
-static METHOD: Key = Key::optional("method", Kind::Name, "\"appropo\"", "How the problem is solved.");
+/// The key that names a method.
+pub static METHOD: Key = Key::defaulted("method", Kind::Name, "\"appropo\"", "How to solve.");
 
 /// Reads options that may have a table of their own.
 fn with_options<T>(table: Option<Entry>, keys: &'static [Key], read: fn(&Given) -> Result<T>) -> Result<T> {

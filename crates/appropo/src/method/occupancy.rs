@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::appropo::{optimum, plannable};
 use super::{Budget, Method, MethodEntry, Task};
-use crate::baseline::{maximize_occupancy, solve_occupancy};
+use crate::baseline::{Programme, maximize_occupancy, solve_occupancy};
 use crate::certificate::Verdict;
 use crate::error::Result;
 use crate::evaluate;
@@ -49,35 +49,24 @@ impl Occupancy {
     ) -> Result<(Solution, Optimum)> {
         let selection = problem.target().selection_with(objective.entry, objective.direction.sign());
         let model = plannable(problem)?.select(&selection);
-        let maximum =
-            match maximize_occupancy(problem.target().set(), &model, problem.discounting(), tolerance) {
-                Ok(programme) => Maximum {
-                    value: programme.certificate.z_bar.last().copied(),
-                    upper_bound: f64::INFINITY,
-                    ceiling: None,
-                    mixture: Mixed::one(programme.policy.as_ref().clone()),
-                    certificate: programme.certificate,
-                    oracle_calls: 0,
-                    stop: Stop::Reached,
-                },
+        let set = problem.target().set();
+        let (value, upper_bound, mixture, certificate) =
+            match maximize_occupancy(set, &model, problem.discounting(), tolerance) {
+                Ok(Programme { policy, certificate, .. }) => {
+                    let value = certificate.z_bar.last().copied();
+                    (value, f64::INFINITY, Mixed::one(policy.as_ref().clone()), certificate)
+                }
                 // The solver says only that there is no point; the least distance says how far off the problem is.
                 Err(error) => {
                     let nearest = self.solve(problem, tolerance)?;
                     if nearest.certificate.verdict != Verdict::Infeasible {
                         return Err(error);
                     }
-                    Maximum {
-                        value: None,
-                        upper_bound: f64::NEG_INFINITY,
-                        ceiling: None,
-                        mixture: nearest.mixture,
-                        certificate: nearest.certificate,
-                        oracle_calls: 0,
-                        stop: Stop::Reached,
-                    }
+                    (None, f64::NEG_INFINITY, nearest.mixture, nearest.certificate)
                 }
             };
-        let upper_bound = maximum.upper_bound;
+        let (ceiling, oracle_calls, stop) = (None, 0, Stop::Reached);
+        let maximum = Maximum { value, upper_bound, ceiling, mixture, certificate, oracle_calls, stop };
         Ok(optimum(maximum, upper_bound, objective, tolerance))
     }
 }
