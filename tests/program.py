@@ -13,12 +13,12 @@ if not PROGRAM.is_file():
 PROBLEMS = sorted(path.stem for path in (ROOT / "crates/appropo-file/problems").glob("*.toml"))
 ENDED = (0, 3, 4)  # feasible, infeasible, undecided
 # What there is a network of, and so an export.
-NETWORKS = ("a2c", "ppo")
+NETWORKS = ("a2c", "ppo", "universal")
 
 
 def oracles(problem):
     """The oracles that fit a built-in problem: without a model there is nothing to plan in or to count."""
-    return NETWORKS if problem == "cart-pole" else ("exact", "model", "a2c", "ppo", "q-learning")
+    return NETWORKS if problem == "cart-pole" else ("exact", "model", "q-learning", *NETWORKS)
 
 
 PAIRS = [(problem, oracle) for problem in PROBLEMS for oracle in oracles(problem)]

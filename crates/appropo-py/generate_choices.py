@@ -34,9 +34,6 @@ from typing import Any
 from .choice import Choice, Learner
 '''
 
-#: Oracles that plan, and have no learner.
-PLANNING = ("exact", "model")
-
 
 def class_name(name: str) -> str:
     """ "fully-corrective" is FullyCorrective, "ppo" is PPO."""
@@ -45,21 +42,21 @@ def class_name(name: str) -> str:
 
 def choice(kind: str, name: str, about: str, keys: list[tuple[str, str | None, str]]) -> str:
     """The class of a player or an oracle."""
-    is_learner = kind == "oracle" and name not in PLANNING
+    base, argument = ("Learner", "oracle") if kind == "learner" else ("Choice", kind)
     lines = ["@dataclass(frozen=True, kw_only=True, repr=False, eq=False)"]
-    lines += [f"class {class_name(name)}({'Learner' if is_learner else 'Choice'}):"]
+    lines += [f"class {class_name(name)}({base}):"]
     documented = [f"{key}: {what}" + (f" By default {default}." if default else "") for key, default, what in keys]
     text = about[0].upper() + about[1:] + "."
     body = "\n\n".join(["\n".join(textwrap.wrap(part, 112)) for part in [text, *documented]])
     end = "\n" if documented else ""
     lines += textwrap.indent(f'"""{body}{end}"""', "    ").splitlines()
-    lines += ["", f'    kind = "{kind}"', f'    name = "{name}"', ""]
+    lines += ["", f'    kind = "{argument}"', f'    name = "{name}"', ""]
     return "\n".join([*lines, *(f"    {key}: Any = None" for key, _, _ in keys)]).rstrip()
 
 
 def module() -> str:
     """The whole module."""
-    kinds = ("player", "oracle")
+    kinds = ("player", "oracle", "learner")
     found = [(kind, *entry) for kind, entry in registered() if kind in kinds and entry[0] != "external"]
     return "\n\n\n".join([HEAD.rstrip(), *(choice(*entry) for entry in found)]) + "\n"
 

@@ -37,8 +37,6 @@ const GAMMA: f64 = 0.9;
 const LIMIT: usize = 12;
 /// Steps in the world.
 const BUDGET: u64 = 400;
-/// Models that are drawn from the posterior.
-const CHECKS: usize = 2;
 
 /// Reads a checkpoint whose first byte says which game it is of, then goes on from its state; and from the bytes
 /// themselves, so that lengths need not fit twice.
@@ -178,8 +176,8 @@ fn imagined(set: &SharedSet, world: Box<dyn Environment>, state: Option<&[u8]>) 
         ControlFlow::Continue(())
     };
     match state {
-        None => appropo_model_based(set, &player, &mut model, CHECKS, &options, &mut watch)?,
-        Some(state) => resume_model_based(set, &player, &mut model, CHECKS, &options, &mut watch, state)?,
+        None => appropo_model_based(set, &player, &mut model, &options, &mut watch)?,
+        Some(state) => resume_model_based(set, &player, &mut model, &options, &mut watch, state)?,
     };
     Ok(states)
 }

@@ -67,6 +67,8 @@ fn rich() -> Vec<(String, String)> {
         "player = \"blackwell\"\nrounds = 50\nexact.planner = \"value-iteration\"\ngoal = \"feasibility\"",
         "tolerance = 0.01\nseed = 18446744073709551615\nfully-corrective.anchor = { failure = 0.5 }",
         "oracle = \"model\"\nsamples = 500\nmodel = { trials = 2, posterior_checks = 9 }",
+        "oracle = \"universal\"\nsamples = 200\n[solve.universal]\nnet_arch = [16]\nlearning_rate = 1e-2\n\
+         gradient_steps = 1\nbatch_size = 8\nbuffer_size = 100\ntau = 0.1\ntemperature = 0.01\nn_critics = 1\nconfirming = 9",
         "oracle = \"q-learning\"\nsamples = 500\nplayer = \"ogd\"\nq-learning.backup = \"sarsa\"",
         "oracle = \"a2c\"\nsamples = 500\nfully-corrective = { margin = 2, anchor = {} }\na2c.net_arch = [8, 4]",
         "oracle = \"ppo\"\nsamples = 500\n[solve.fully-corrective]\nanchor = { failure = 0.8, reward = -1.17 }\n\

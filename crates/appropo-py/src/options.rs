@@ -69,7 +69,7 @@ pub fn table(given: &Bound<PyAny>) -> PyResult<Table> {
 /// A name, what it is, and its options: name, default as one writes it or None, and what it means.
 type Registered = (&'static str, &'static str, Vec<(&'static str, Option<&'static str>, &'static str)>);
 
-/// What problems can name, by kind: "environment", "player", "oracle", "learned" and "method".
+/// What problems can name, by kind: "environment", "player", "oracle", "learner", "learned" and "method".
 #[pyfunction]
 pub fn registered() -> Vec<(&'static str, Registered)> {
     let registry = Registry::standard();
@@ -83,7 +83,10 @@ pub fn registered() -> Vec<(&'static str, Registered)> {
     let environments =
         registry.environments().iter().map(|e| ("environment", (e.name, e.about, keys(e.keys))));
     let players = registry.players().iter().map(|e| ("player", (e.name, e.about, keys(e.keys))));
-    let oracles = registry.oracles().into_iter().map(|(name, about, of)| ("oracle", (name, about, keys(of))));
+    let is_learner = |name: &str| registry.learners().iter().any(|e| e.name == name);
+    let oracles = registry.oracles().into_iter().map(|(name, about, of)| {
+        (if is_learner(name) { "learner" } else { "oracle" }, (name, about, keys(of)))
+    });
     let tables = registry.option_tables().into_iter().filter(|(name, ..)| *name == "learned");
     let learned = tables.map(|(name, about, of)| ("learned", (name, about, keys(of))));
     let methods = registry.methods().iter().map(|e| ("method", (e.name, e.about, keys(e.keys))));

@@ -8,7 +8,7 @@ use appropo::error::{Error, Result};
 use appropo::measurement::{Discounting, Measures, Spread};
 use appropo::oracle::{
     Cache, LearnedOptions, LearnedOracle, Model, ModelBased, ModelOptions, MonteCarlo, Reestimate, Respond,
-    Response,
+    Response, Universal, UniversalOptions,
 };
 use appropo::player::{FullyCorrective, Player};
 use appropo::policy::{AnyPolicy, Mixed, TabularPolicy};
@@ -64,10 +64,13 @@ impl Rover {
         let (options, rng) = (ModelOptions::default(), random::generator(seed));
         let mut model =
             Model::new(self.simulator(), Self::discounting(), LIMIT, budget, options, rng).unwrap();
+        self.by(&mut model)
+    }
+
+    fn by(&self, model: &mut dyn ModelBased) -> (u64, f64) {
         let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
         let solution =
-            appropo_model_based(self.target.set(), &player, &mut model, 50, &StopRule::default(), &mut ())
-                .unwrap();
+            appropo_model_based(self.target.set(), &player, model, &StopRule::default(), &mut ()).unwrap();
         (model.samples(), self.true_distance(&solution.mixture))
     }
 }
@@ -87,6 +90,19 @@ fn a_learnt_model_holds_with_diversity_within_2500_samples() {
     for seed in 0..3 {
         let (samples, distance) = rover.by_model(2500, seed);
         assert!(distance <= 1e-9 && samples <= 2500, "seed {seed}: {distance} after {samples}");
+    }
+}
+
+/// No hint of any kind, and seeds that chose nothing.
+#[test]
+fn one_network_for_every_lambda_holds_within_4000_samples() {
+    let rover = Rover::new(false);
+    for seed in [75, 76, 77] {
+        let (options, rng) = (UniversalOptions::default(), random::generator(seed));
+        let mut universal =
+            Universal::new(rover.simulator(), Rover::discounting(), LIMIT, 4000, options, rng).unwrap();
+        let (samples, distance) = rover.by(&mut universal);
+        assert!(distance == 0.0 && samples <= 4000, "seed {seed}: {distance} after {samples}");
     }
 }
 
@@ -401,7 +417,7 @@ fn the_work_in_a_model_is_kept() {
         Model::new(world, discounting, LIMIT, 1_000_000, ModelOptions::default(), random::generator(1))
             .unwrap();
     let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<_>);
-    let solution = appropo_model_based(&set, &player, &mut model, 50, &StopRule::default(), &mut ()).unwrap();
+    let solution = appropo_model_based(&set, &player, &mut model, &StopRule::default(), &mut ()).unwrap();
     assert_eq!((solution.certificate.z_bar, solution.rounds), (vec![1.0], 1));
     assert!(matches!(solution.stop, Stop::Failed(Error::World { step: 1, .. })));
 }

@@ -9,8 +9,8 @@ use appropo::env::{Environment, Simulator, mars_rover};
 use appropo::error::{Error, Result};
 use appropo::measurement::{Discounting, Spread};
 use appropo::oracle::{
-    Cache, Exact, LearnedOptions, LearnedOracle, Model, ModelOptions, MonteCarlo, Planner, Reestimate,
-    Respond, Response,
+    Cache, Exact, LearnedOptions, LearnedOracle, Model, ModelBased, ModelOptions, MonteCarlo, Planner,
+    Reestimate, Respond, Response, Universal, UniversalOptions,
 };
 use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
 use appropo::policy::{Mixed, TabularPolicy};
@@ -151,28 +151,61 @@ fn learning_to_balance() {
 #[test]
 fn learning_a_model() {
     let (model, set) = target(true);
-    let discounting = Discounting::new(0.99, None).unwrap();
     let learnt = || {
         let world = Box::new(Simulator::new(Arc::clone(&model), Some(300)));
-        Model::new(world, discounting, 300, 1_000_000, ModelOptions::default(), random::generator(4)).unwrap()
+        let discounting = Discounting::new(0.99, None).unwrap();
+        let options = ModelOptions::default();
+        Box::new(Model::new(world, discounting, 300, 1_000_000, options, random::generator(4)).unwrap())
+            as Box<_>
     };
+    check_model_based(&set, learnt, &StopRule::default().rounds(8));
+}
+
+#[test]
+fn learning_one_network_for_every_lambda() {
+    let (model, set) = target(false);
+    let learnt = || {
+        let world = Box::new(Simulator::new(Arc::clone(&model), Some(300)));
+        let discounting = Discounting::new(0.99, None).unwrap();
+        let options = UniversalOptions::default().net_arch([16]).gradient_steps(1_usize).confirming(5_usize);
+        Box::new(Universal::new(world, discounting, 300, 900, options, random::generator(4)).unwrap())
+            as Box<_>
+    };
+    check_model_based(&set, learnt, &StopRule::default());
+}
+
+/// Numbers as observations, and what is new by distillation.
+#[test]
+fn learning_one_network_in_a_continuous_world() {
+    let world = || Box::new(CartPole::new(Some(60))) as Box<dyn Environment>;
+    let target = Target::new(world().measures(), vec![Constraint::at_most("failure", 0.5).unwrap()]).unwrap();
+    let learnt = || {
+        let world = Box::new(appropo::env::Selected::new(world(), target.selection().clone()));
+        let discounting = Discounting::new(1.0, Some(60)).unwrap();
+        let options = UniversalOptions::default().net_arch([16]).gradient_steps(1_usize).confirming(5_usize);
+        Box::new(Universal::new(world, discounting, 60, 900, options, random::generator(4)).unwrap())
+            as Box<_>
+    };
+    check_model_based(target.set(), learnt, &StopRule::default());
+}
+
+fn check_model_based(set: &SharedSet, learnt: impl Fn() -> Box<dyn ModelBased>, options: &StopRule) {
     let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
-    let options = StopRule::default().rounds(8);
     let mut states = Vec::new();
     let mut watch = |round: &Round| {
         states.push((round.state)().unwrap());
         ControlFlow::Continue(())
     };
-    let whole = appropo_model_based(&set, &player, &mut learnt(), 50, &options, &mut watch).unwrap();
+    let whole = appropo_model_based(set, &player, learnt().as_mut(), options, &mut watch).unwrap();
     assert!(states.len() > 2);
     for place in [0, states.len() / 2, states.len() - 1] {
         // A game is played again.
         let (rounds, state) = &states[place];
         assert_eq!(*rounds, place);
-        let again = resume_model_based(&set, &player, &mut learnt(), 50, &options, &mut (), state).unwrap();
+        let again = resume_model_based(set, &player, learnt().as_mut(), options, &mut (), state).unwrap();
         assert!(bytes(&again) == bytes(&whole));
         let cut = &state[..state.len() - 9];
-        let refused = resume_model_based(&set, &player, &mut learnt(), 50, &options, &mut (), cut);
+        let refused = resume_model_based(set, &player, learnt().as_mut(), options, &mut (), cut);
         assert!(matches!(refused, Err(Error::State { .. })));
     }
 }

@@ -390,7 +390,7 @@ def outcome(problem: Problem, folder: str | PathLike[str], oracle: Any | None = 
 
 def registered() -> list[tuple[str, tuple[str, str, list[tuple[str, str | None, str]]]]]:
     """
-    What problems can name, by kind: "environment", "player", "oracle", "learned" and "method".
+    What problems can name, by kind: "environment", "player", "oracle", "learner", "learned" and "method".
     """
 
 def report(runs: SupportsGetItem[int, tuple[Outcome, Problem, Plan, str | None]]) -> str:

@@ -112,6 +112,46 @@ class Model(Choice):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Universal(Choice):
+    """One network for every λ, learnt from every step of every policy; for discrete actions.
+
+    net_arch: Units of each hidden layer. By default [128, 128].
+
+    learning_rate: The step size of gradients. By default 0.001.
+
+    gradient_steps: Updates for every step in the environment. By default 4.
+
+    batch_size: Transitions of an update. By default 32.
+
+    buffer_size: Transitions that are remembered. By default 1000000.
+
+    tau: How far the network that targets and policies come from moves towards the one that learns, in an update. By
+    default 0.01.
+
+    temperature: By how much less an action must be worth to be taken e times less often, in sizes of the
+    measurements. By default 0.005.
+
+    n_critics: Networks that learn the same; the most pessimistic is believed. By default 2.
+
+    confirming: Fresh episodes that confirm what was found at least; they take a twentieth of the samples, or 400
+    episodes. By default 40.
+    """
+
+    kind = "oracle"
+    name = "universal"
+
+    net_arch: Any = None
+    learning_rate: Any = None
+    gradient_steps: Any = None
+    batch_size: Any = None
+    buffer_size: Any = None
+    tau: Any = None
+    temperature: Any = None
+    n_critics: Any = None
+    confirming: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class A2C(Learner):
     """A network learnt by advantage actor-critic.
 

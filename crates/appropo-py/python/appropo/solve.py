@@ -38,10 +38,11 @@ def solve(
     """Learns a mixed policy whose long-term measurements satisfy every constraint, or shows that there is none.
 
     ``oracle`` is "exact" (planning, the default where the model is known), "model" (planning in a model learnt by
-    playing), "ppo" (the default elsewhere), "a2c" or "q-learning"; with options it is ``ap.PPO(learning_rate=3e-4)``
-    and so on; or it is an object as in :mod:`appropo.oracles`. ``player`` is "fully-corrective", "ogd", "momentum" or
-    "blackwell", or ``ap.OGD(eta=0.1)`` and so on. ``run`` keeps the run in a folder while it goes on; without it
-    nothing is written. ``settings`` are the other keys of the table [solve] of a problem file.
+    playing), "universal" (one network for every λ), "ppo" (the default elsewhere), "a2c" or "q-learning"; with
+    options it is ``ap.PPO(learning_rate=3e-4)`` and so on; or it is an object as in :mod:`appropo.oracles`.
+    ``player`` is "fully-corrective", "ogd", "momentum" or "blackwell", or ``ap.OGD(eta=0.1)`` and so on. ``run``
+    keeps the run in a folder while it goes on; without it nothing is written. ``settings`` are the other keys of the
+    table [solve] of a problem file.
 
     Ctrl-C ends the run at the next step and returns what there is, with ``stopped`` set.
     """

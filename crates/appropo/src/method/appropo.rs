@@ -190,15 +190,15 @@ impl Appropo {
                     Some(state) => resume(set, player, oracle, &rule, observer, state),
                 }
             }
-            AnyOracle::ModelBased { mut model, posterior_checks } => {
+            AnyOracle::ModelBased(mut model) => {
                 let player = |set: &SharedSet| {
                     // Games in a model are not learnt by playing: their answers are exact there.
                     self.make_player(set, &PlayerScene { is_learning: false, ..scene })
                 };
-                let (model, checks) = (&mut *model, posterior_checks);
+                let model = &mut *model;
                 match state {
-                    None => appropo_model_based(set, &player, model, checks, &rule, observer),
-                    Some(state) => resume_model_based(set, &player, model, checks, &rule, observer, state),
+                    None => appropo_model_based(set, &player, model, &rule, observer),
+                    Some(state) => resume_model_based(set, &player, model, &rule, observer, state),
                 }
             }
         }

@@ -70,9 +70,7 @@ impl MakeOracle for Learned {
         let copies = 0..env.num_envs();
         let envs = copies.map(|copy| scene.environment(Some(copy))).collect::<Result<_>>()?;
         let (gamma, limit, horizon) = (scene.discounting.gamma(), scene.limit(), scene.discounting.horizon());
-        // Without a horizon episodes of our environments are cut off only because no one can play forever.
-        let is_finite = horizon.is_some() || env.is_external() && env.model().is_none();
-        let finite_horizon = is_finite.then_some(horizon);
+        let finite_horizon = scene.is_finite_horizon().then_some(horizon);
         let judged = scene.environment(None)?;
         let rng = random::split(scene.rng);
         let learner = self.learner.make(LearnerScene { env, envs, gamma, limit, finite_horizon, rng })?;

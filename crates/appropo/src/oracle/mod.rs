@@ -6,6 +6,7 @@ mod external;
 mod learned;
 mod model;
 mod monte_carlo;
+mod universal;
 
 pub use cache::Cache;
 pub use exact::{Exact, ExactOptions, Planner};
@@ -13,6 +14,7 @@ pub use external::{Answer, ExternalOracle, NAME as EXTERNAL};
 pub use learned::{Learned, LearnedOptions, LearnedOracle};
 pub use model::{Model, ModelOptions, ModelOracle};
 pub use monte_carlo::MonteCarlo;
+pub use universal::{Universal, UniversalOptions};
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +26,7 @@ use crate::measurement::{Discounting, Selection, Spread};
 use crate::options::{Given, Registered, Result as OptionResult, Table};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::random::Generator;
+use crate::set::SharedSet;
 use crate::state::Checkpoint;
 
 /// An answer to λ: a policy, its measurements, and what is known of all others.
@@ -103,9 +106,9 @@ pub trait ModelBased: Checkpoint {
     /// How much episodes differed in the world so far, entry by entry; not finite below two episodes.
     fn deviations(&self) -> Vec<f64>;
 
-    /// What a mixed policy measures in a model drawn from the posterior. Draws are numbered; until more is played, the
-    /// same number gives the same model.
-    fn posterior_sample(&self, mixture: &Mixed, draw: usize) -> Result<Vec<f64>>;
+    /// Whether a mixed policy lies in the set, as far as can be told: in every model that may as well be true, or in fresh
+    /// episodes.
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<bool>;
 
     /// Steps taken in the environment so far.
     fn samples(&self) -> u64;
@@ -143,12 +146,7 @@ pub enum AnyOracle {
     /// It answers every λ.
     Responding(Box<dyn Respond>),
     /// It learns a model in which whole games are played.
-    ModelBased {
-        /// The model.
-        model: Box<dyn ModelBased>,
-        /// In how many models drawn from the posterior a mixture must lie in the set.
-        posterior_checks: usize,
-    },
+    ModelBased(Box<dyn ModelBased>),
 }
 
 /// What an oracle is asked about.
@@ -187,6 +185,12 @@ impl OracleScene<'_> {
         self.discounting.horizon().unwrap_or(LIMIT)
     }
 
+    /// Whether nothing is measured any more once an episode is cut off. Without a horizon episodes of our environments are
+    /// cut off only because no one can play forever.
+    pub fn is_finite_horizon(&self) -> bool {
+        self.discounting.horizon().is_some() || self.env.is_external() && self.env.model().is_none()
+    }
+
     /// An environment to play in, measured by what λ weighs.
     pub fn environment(&self, copy: Option<usize>) -> Result<Box<dyn Environment>> {
         let env = self.env.make_selected(copy, self.selection, self.discounting.horizon())?;
@@ -209,7 +213,8 @@ pub(crate) fn interruptible(
 pub type OracleEntry = Registered<fn(&Given) -> OptionResult<Arc<dyn MakeOracle>>>;
 
 /// The oracles that problems can name besides the learners, in the order in which they are listed.
-pub(crate) static ENTRIES: [&OracleEntry; 3] = [&exact::ENTRY, &model::ENTRY, &external::ENTRY];
+pub(crate) static ENTRIES: [&OracleEntry; 4] =
+    [&exact::ENTRY, &model::ENTRY, &universal::ENTRY, &external::ENTRY];
 
 /// Whether all policies of a mixture could be the oracle's.
 pub(crate) fn fits(oracle: &(impl Respond + ?Sized), mixture: &Mixed) -> bool {

@@ -9,6 +9,7 @@ use crate::options::{Kind, Options, Table, options};
 use crate::policy::{AnyPolicy, Memory, Mixed, Policy, TabularPolicy};
 use crate::random::{self, Generator};
 use crate::rl::{self, Episode, Occupancy, Plan};
+use crate::set::{ConvexSet, SharedSet};
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 
 options! {
@@ -37,7 +38,7 @@ impl MakeOracle for ModelOptions {
         let (env, limit) = (scene.environment(None)?, scene.limit());
         let rng = random::split(scene.rng);
         let model = Model::new(env, scene.discounting, limit, scene.samples, self.clone(), rng)?;
-        Ok(AnyOracle::ModelBased { model: Box::new(model), posterior_checks: self.posterior_checks })
+        Ok(AnyOracle::ModelBased(Box::new(model)))
     }
 
     fn check(&self, env: &EnvSpec) -> Result<()> {
@@ -315,6 +316,15 @@ impl Model {
         }
         model.build()
     }
+
+    /// What a mixed policy measures in a model drawn from the posterior. Draws are numbered; until more is played, the same
+    /// number gives the same model.
+    fn posterior_sample(&self, mixture: &Mixed, draw: usize) -> Result<Vec<f64>> {
+        let mut source = self.rng.clone();
+        let rng = (0..draw).fold(random::split(&mut source), |_, _| random::split(&mut source));
+        let model = self.estimated(false, Some(rng))?;
+        Ok(Occupancy::of_mixture(&model, &self.discounting, mixture)?.measure(&model))
+    }
 }
 
 impl ModelBased for Model {
@@ -363,11 +373,13 @@ impl ModelBased for Model {
         self.played.with_spread().1.deviations
     }
 
-    fn posterior_sample(&self, mixture: &Mixed, draw: usize) -> Result<Vec<f64>> {
-        let mut source = self.rng.clone();
-        let rng = (0..draw).fold(random::split(&mut source), |_, _| random::split(&mut source));
-        let model = self.estimated(false, Some(rng))?;
-        Ok(Occupancy::of_mixture(&model, &self.discounting, mixture)?.measure(&model))
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<bool> {
+        for draw in 0..self.options.posterior_checks {
+            if !set.contains(&self.posterior_sample(mixture, draw)?, tolerance) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn samples(&self) -> u64 {

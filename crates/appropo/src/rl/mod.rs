@@ -8,6 +8,7 @@ mod occupancy;
 mod policy_iteration;
 mod q_learning;
 mod rollout;
+pub mod universal;
 mod value_iteration;
 
 pub use actor_critic::ActorCritic;

@@ -18,20 +18,18 @@ pub type MakePlayer<'a> = dyn Fn(&SharedSet) -> Result<Box<dyn Player>> + 'a;
 /// ApproPO in a model that is learnt on the way.
 ///
 /// The whole game is played in the model, which costs no samples, for an aim as deep inside the set as the model allows.
-/// Its mixture is then played in the world, which makes the model better, until it lies in the set in every one of
-/// `posterior_checks` models drawn from the posterior. Every action is tried once more instead while games are lost more
-/// often than won, and whenever rollouts have taken more steps than trying did. Where the budget ends first, the last
-/// game decides.
+/// Its mixture is then played in the world, which makes the model better, until the model confirms that it lies in the
+/// set. What is new is tried instead while games are lost more often than won, and whenever rollouts have taken more steps
+/// than trying did. Where the budget ends first, the last game decides.
 pub fn appropo_model_based(
     set: &SharedSet,
     player: &MakePlayer,
     model: &mut dyn ModelBased,
-    posterior_checks: usize,
     rule: &StopRule,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
     let progress = Progress::new(set);
-    Search { set, player, model, posterior_checks, rule, progress }.run(observer)
+    Search { set, player, model, rule, progress }.run(observer)
 }
 
 /// [`appropo_model_based`] from where [`Round::state`] was taken, with a model that was made as it was then.
@@ -39,7 +37,6 @@ pub fn resume_model_based(
     set: &SharedSet,
     player: &MakePlayer,
     model: &mut dyn ModelBased,
-    posterior_checks: usize,
     rule: &StopRule,
     observer: &mut dyn Observer,
     state: &[u8],
@@ -48,14 +45,13 @@ pub fn resume_model_based(
     let progress = Progress::load(&mut loader, set)?;
     model.load(&mut loader)?;
     loader.finish()?;
-    Search { set, player, model, posterior_checks, rule, progress }.run(observer)
+    Search { set, player, model, rule, progress }.run(observer)
 }
 
 struct Search<'a> {
     set: &'a SharedSet,
     player: &'a MakePlayer<'a>,
     model: &'a mut dyn ModelBased,
-    posterior_checks: usize,
     rule: &'a StopRule,
     progress: Progress,
 }
@@ -68,17 +64,10 @@ impl Search<'_> {
             self.progress.rounds += 1;
             let game = self.deepest()?;
             *(if game.hit { &mut self.progress.won } else { &mut self.progress.lost }) += 1;
-            let is_certain = game.hit && self.holds_in_posterior(&game.mixture)?;
-            let stop = if is_certain {
-                Some(Stop::Reached)
-            } else if self.model.is_spent() {
-                Some(Stop::GaveUp)
-            } else {
-                (self.progress.rounds >= self.rule.rounds).then_some(Stop::Rounds)
-            };
+            // Shown before it is confirmed: from what an observer saves, the same episodes follow.
             let stop = match self.show(&before, &game, observer) {
-                Ok(true) => stop,
-                Ok(false) => Some(stop.unwrap_or(Stop::Observer)),
+                Ok(true) => self.reason_to_stop(&game).unwrap_or_else(|error| Some(Stop::Failed(error))),
+                Ok(false) => Some(Stop::Observer),
                 Err(error) => Some(Stop::Failed(error)),
             };
             let stop = stop.or_else(|| self.sample(&game.mixture).err().map(Stop::Failed));
@@ -89,6 +78,17 @@ impl Search<'_> {
                 self.progress.depth.deepen();
             }
         }
+    }
+
+    fn reason_to_stop(&mut self, game: &Played) -> Result<Option<Stop>> {
+        let (set, tolerance) = (self.set, self.rule.tolerance);
+        Ok(if game.hit && self.model.confirm(&game.mixture, set, tolerance)? {
+            Some(Stop::Reached)
+        } else if self.model.is_spent() {
+            Some(Stop::GaveUp)
+        } else {
+            (self.progress.rounds >= self.rule.rounds).then_some(Stop::Rounds)
+        })
     }
 
     /// Plays in the world to make the model better.
@@ -137,21 +137,11 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the mixture lies in the set whichever of some models drawn from the posterior is true.
-    fn holds_in_posterior(&self, mixture: &Mixed) -> Result<bool> {
-        for draw in 0..self.posterior_checks {
-            if !self.set.contains(&self.model.posterior_sample(mixture, draw)?, self.rule.tolerance) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
     /// A game to its end in the model.
     fn play(&mut self, target: &SharedSet) -> Result<Played> {
         let mut record = Record::new(target.dim());
         let mut player = (self.player)(target)?;
-        let rule = StopRule { goal: Goal::Feasibility, ..*self.rule };
+        let rule = StopRule { goal: Goal::Feasibility, rounds: self.rule.rounds.min(GAME), ..*self.rule };
         let oracle = self.model.oracle()?;
         let mut game =
             Game { set: target, player: player.as_mut(), oracle, rule: &rule, record: &mut record };
@@ -229,6 +219,8 @@ impl Progress {
     }
 }
 
+/// Rounds of a game: what is predicted by a network may be of no policy, and then a game has no end.
+const GAME: usize = 200;
 /// Aims tried before the set itself is good enough.
 const AIMS: usize = 30;
 /// How deep the first aim is, in deviations of an episode, and how it changes after a game won or lost.

@@ -397,7 +397,7 @@ impl ActorCritic {
 }
 
 /// The part of what can still be measured after so many steps of an episode, at most 1.
-fn part_left(horizon: usize, steps: usize, gamma: f32) -> f32 {
+pub(super) fn part_left(horizon: usize, steps: usize, gamma: f32) -> f32 {
     let (horizon, left) = (horizon as f32, horizon.saturating_sub(steps) as f32);
     if gamma < 1.0 { (1.0 - gamma.powf(left)) / (1.0 - gamma.powf(horizon)) } else { left / horizon }
 }

@@ -1,0 +1,305 @@
+use std::sync::Arc;
+
+use super::{Encoder, Replay, Tracked, least};
+use crate::error::Result;
+use crate::nn::{Activation, Inputs, Mlp, Scratch, Shape};
+use crate::policy::{Actions, NetworkPolicy};
+use crate::random::Generator;
+use crate::state::{Loader, Saver, misfit};
+
+/// What critics are like.
+#[derive(Debug, Clone)]
+pub struct CriticsOptions {
+    /// How many there are.
+    pub critics: usize,
+    /// Units of each hidden layer.
+    pub hidden: Vec<usize>,
+    /// The learning rate.
+    pub learning_rate: f64,
+    /// How far the average of the parameters moves in a step.
+    pub tau: f32,
+    /// Rows of a batch at most.
+    pub batch: usize,
+    /// γ.
+    pub gamma: f64,
+}
+
+/// ψ(s, a, λ): the long-term measurements of doing a in s and then what is best for −λ·z, in one network for every λ.
+///
+/// Several critics learn the same from different beginnings. For every target the one is believed that says the largest
+/// λ·ψ: what only one of them hopes for does not spread.
+#[derive(Debug)]
+pub struct Critics {
+    network: Arc<Mlp>,
+    /// The network of a policy: all critics side by side.
+    acting: Arc<Mlp>,
+    critics: Vec<Tracked>,
+    actions: usize,
+    /// The size of each measurement: networks predict ψ divided by it.
+    scale: Vec<f32>,
+    gamma: f32,
+    horizon: Option<usize>,
+    scratch: Scratch,
+    targets: Vec<Scratch>,
+    rows: Vec<f32>,
+    nexts: Vec<f32>,
+    aims: Vec<f32>,
+}
+
+/// What to learn from.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    /// The memory.
+    pub replay: &'a Replay,
+    /// Places in it.
+    pub places: &'a [usize],
+    /// A λ for each, by [`Critics::direction`].
+    pub lams: &'a [f32],
+}
+
+/// How much an error along λ counts besides the errors of all measurements.
+const ALONG: f32 = 1.0;
+
+/// Sizes that change by less than this share are left alone.
+const SAME_SIZE: f32 = 0.05;
+
+impl Critics {
+    /// Critics of `dim` measurements that know nothing yet.
+    pub fn new(
+        encoder: &Encoder,
+        actions: usize,
+        dim: usize,
+        options: &CriticsOptions,
+        rng: &mut Generator,
+    ) -> Result<Self> {
+        let observation = encoder.inputs();
+        let shape = Shape {
+            inputs: Inputs::Vector(observation.width() + dim),
+            hidden: options.hidden.clone(),
+            activation: Activation::Relu,
+            policy: 1,
+            value: actions * dim,
+        };
+        let acting = Shape {
+            inputs: observation,
+            hidden: options.hidden.iter().map(|units| units * options.critics).collect(),
+            policy: actions,
+            value: 1,
+            ..shape.clone()
+        };
+        let network = Mlp::new(shape)?;
+        let critics = (0..options.critics)
+            .map(|_| Tracked::new(&network, options.learning_rate, options.tau, rng))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            scratch: network.scratch(options.batch),
+            targets: (0..options.critics).map(|_| network.scratch(options.batch)).collect(),
+            network: Arc::new(network),
+            acting: Arc::new(Mlp::new(acting)?),
+            critics,
+            actions,
+            scale: vec![1.0; dim],
+            gamma: options.gamma as f32,
+            horizon: None,
+            rows: Vec::new(),
+            nexts: Vec::new(),
+            aims: Vec::new(),
+        })
+    }
+
+    /// Nothing is measured after so many steps of an episode, or more where it was seen.
+    pub fn reach_horizon(&mut self, steps: usize) {
+        self.horizon = self.horizon.max(Some(steps));
+    }
+
+    /// The direction of λ for measurements divided by their sizes, appended.
+    pub fn direction(&self, lam: &[f64], to: &mut Vec<f32>) {
+        let start = to.len();
+        to.extend(lam.iter().zip(&self.scale).map(|(l, s)| *l as f32 * s));
+        let norm = dot(&to[start..], &to[start..]).sqrt().max(f32::MIN_POSITIVE);
+        to[start..].iter_mut().for_each(|l| *l /= norm);
+    }
+
+    /// One step of learning for every critic.
+    pub fn learn(&mut self, encoder: &Encoder, batch: Batch) {
+        let (dim, count) = (self.scale.len(), batch.places.len());
+        self.rows.clear();
+        self.nexts.clear();
+        for (place, lam) in batch.places.iter().zip(batch.lams.chunks_exact(dim)) {
+            let transition = batch.replay.get(*place);
+            encoder.push_dense(transition.observation, &mut self.rows);
+            self.rows.extend_from_slice(lam);
+            encoder.push_dense(transition.next, &mut self.nexts);
+            self.nexts.extend_from_slice(lam);
+        }
+        self.aim(batch);
+        for critic in &mut self.critics {
+            self.network.forward(critic.parameters(), &self.rows, &mut self.scratch);
+            for (row, place) in batch.places.iter().enumerate() {
+                let (lam, aim) = (&batch.lams[row * dim..][..dim], &self.aims[row * dim..][..dim]);
+                let transition = batch.replay.get(*place);
+                let left = part_left(self.horizon, transition.steps, self.gamma);
+                let first = (row * self.actions + transition.action) * dim;
+                let psi = &self.scratch.value.output[first..first + dim];
+                let along: f32 = (0..dim).map(|k| lam[k] * (left * psi[k] - aim[k])).sum();
+                let gradient = &mut self.scratch.value.gradient[first..first + dim];
+                for k in 0..dim {
+                    let error = left * psi[k] - aim[k];
+                    gradient[k] = left * (error + ALONG * along * lam[k]) / count as f32;
+                }
+            }
+            critic.step(&self.network, &self.rows, &mut self.scratch);
+        }
+    }
+
+    /// z + γψ(s′, a′, λ) for every row, where a′ is the best by the mean of the critics.
+    fn aim(&mut self, batch: Batch) {
+        for (critic, scratch) in self.critics.iter().zip(&mut self.targets) {
+            self.network.forward(critic.average(), &self.nexts, scratch);
+        }
+        self.aims.clear();
+        let dim = self.scale.len();
+        for (row, place) in batch.places.iter().enumerate() {
+            let transition = batch.replay.get(*place);
+            let left = part_left(self.horizon, transition.steps + 1, self.gamma);
+            let next = if transition.ended { 0.0 } else { self.gamma * left };
+            let psi = best(&self.targets, self.actions, row, &batch.lams[row * dim..][..dim]);
+            let gains = transition.gains.iter().zip(&self.scale).map(|(z, scale)| z / scale);
+            self.aims.extend(gains.zip(psi).map(|(gain, psi)| gain + next * psi));
+        }
+    }
+
+    /// ẑ of doing what is best for λ from these starts on.
+    pub fn predict<'a>(
+        &mut self,
+        encoder: &Encoder,
+        starts: impl Iterator<Item = &'a Vec<f32>>,
+        lam: &[f32],
+    ) -> Vec<f64> {
+        self.nexts.clear();
+        let mut count = 0;
+        for start in starts {
+            encoder.push_dense(start, &mut self.nexts);
+            self.nexts.extend_from_slice(lam);
+            count += 1;
+        }
+        for (critic, scratch) in self.critics.iter().zip(&mut self.targets) {
+            self.network.forward(critic.average(), &self.nexts, scratch);
+        }
+        let mut mean = vec![0.0; lam.len()];
+        for row in 0..count {
+            let psi = best(&self.targets, self.actions, row, lam);
+            for ((mean, psi), scale) in mean.iter_mut().zip(psi).zip(&self.scale) {
+                *mean += f64::from(psi * scale) / count as f64;
+            }
+        }
+        mean
+    }
+
+    /// Acting for λ by the mean of the critics, which stand side by side in one network with λ built into it: actions are
+    /// drawn by exp(−λ·ψ / `temperature`).
+    pub fn policy(&self, encoder: &Encoder, lam: &[f32], temperature: f32) -> Result<NetworkPolicy> {
+        let mut parameters = vec![0.0; self.acting.parameters()];
+        let (from, to) = (self.network.layers(), self.acting.layers());
+        let (width, hidden) = (encoder.inputs().width(), from.len() - 2);
+        let share = 1.0 / (temperature * self.critics.len() as f32);
+        for (place, critic) in self.critics.iter().enumerate() {
+            let critic = critic.average();
+            for (layer, (small, large)) in from.iter().zip(to).take(hidden).enumerate() {
+                let (rows, first) =
+                    if layer == 0 { (width, 0) } else { (small.inputs, place * small.inputs) };
+                let columns = place * small.outputs..(place + 1) * small.outputs;
+                let weights = &critic[small.weights.clone()];
+                let (into, biases) =
+                    parameters[large.weights.start..large.biases.end].split_at_mut(large.weights.len());
+                for row in 0..rows {
+                    into[(first + row) * large.outputs..][columns.clone()]
+                        .copy_from_slice(&weights[row * small.outputs..][..small.outputs]);
+                }
+                let biases = &mut biases[columns.clone()];
+                biases.copy_from_slice(&critic[small.biases.clone()]);
+                if layer == 0 {
+                    // λ is the same in every step: its share of the first layer is one of the biases.
+                    for (lam, row) in lam.iter().zip(weights[width * small.outputs..].chunks(small.outputs)) {
+                        biases.iter_mut().zip(row).for_each(|(bias, weight)| *bias += lam * weight);
+                    }
+                    encoder.fold(into, large.outputs, columns, biases);
+                }
+            }
+            let (psi, head) = (&from[hidden + 1], &to[hidden]);
+            let (weights, biases) = (&critic[psi.weights.clone()], &critic[psi.biases.clone()]);
+            for action in 0..self.actions {
+                let into = head.weights.start + action * head.inputs + place * psi.inputs;
+                for (k, lam) in lam.iter().enumerate() {
+                    let output = action * self.scale.len() + k;
+                    let row = &weights[output * psi.inputs..][..psi.inputs];
+                    let logits = &mut parameters[into..into + psi.inputs];
+                    logits.iter_mut().zip(row).for_each(|(logit, weight)| *logit -= share * lam * weight);
+                    parameters[head.biases.start + action] -= share * lam * biases[output];
+                }
+            }
+        }
+        NetworkPolicy::new(Arc::clone(&self.acting), Actions::Categorical, parameters)
+    }
+
+    /// Takes measurements to be of another size; what is predicted stays the same.
+    pub fn rescale(&mut self, sizes: &[f32]) {
+        let ratios: Vec<f32> = self.scale.iter().zip(sizes).map(|(old, new)| old / new).collect();
+        if ratios.iter().all(|ratio| (ratio - 1.0).abs() < SAME_SIZE) {
+            return;
+        }
+        let Some(head) = self.network.layers().last() else { return };
+        for critic in &mut self.critics {
+            critic.change(|parameters| {
+                let (weights, biases) =
+                    parameters[head.weights.start..head.biases.end].split_at_mut(head.weights.len());
+                for (output, (row, bias)) in weights.chunks_mut(head.inputs).zip(biases).enumerate() {
+                    let ratio = ratios[output % ratios.len()];
+                    row.iter_mut().for_each(|weight| *weight *= ratio);
+                    *bias *= ratio;
+                }
+            });
+        }
+        self.scale.copy_from_slice(sizes);
+    }
+
+    /// Whether a policy could be one of [`policy`](Self::policy).
+    pub fn fits(&self, policy: &NetworkPolicy) -> bool {
+        policy.network().shape() == self.acting.shape() && *policy.actions() == Actions::Categorical
+    }
+
+    pub(crate) fn save(&self, to: &mut Saver) {
+        self.critics.iter().for_each(|critic| critic.save(to));
+        to.put_all(&self.scale);
+        to.put(&self.horizon);
+    }
+
+    pub(crate) fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.critics.iter_mut().try_for_each(|critic| critic.load(from))?;
+        from.get_finite("the size of a measurement", &mut self.scale)?;
+        if self.scale.iter().any(|scale| *scale <= 0.0) {
+            return Err(misfit("the size of a measurement is not above 0"));
+        }
+        self.horizon = from.get()?;
+        Ok(())
+    }
+}
+
+/// ψ of the action that the mean of the critics thinks best, by the critic that thinks least of it.
+fn best<'a>(critics: &'a [Scratch], actions: usize, row: usize, lam: &[f32]) -> &'a [f32] {
+    let psi = |critic: &'a Scratch, action: usize| {
+        &critic.value.output[(row * actions + action) * lam.len()..][..lam.len()]
+    };
+    let action = least((0..actions).map(|a| critics.iter().map(|critic| dot(lam, psi(critic, a))).sum()));
+    let dearest = least(critics.iter().map(|critic| -dot(lam, psi(critic, action))));
+    psi(&critics[dearest], action)
+}
+
+fn dot(x: &[f32], y: &[f32]) -> f32 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+/// The part of what can still be measured after so many steps of an episode.
+fn part_left(horizon: Option<usize>, steps: usize, gamma: f32) -> f32 {
+    horizon.map_or(1.0, |horizon| crate::rl::actor_critic::part_left(horizon, steps, gamma))
+}
