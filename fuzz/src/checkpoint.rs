@@ -68,7 +68,7 @@ pub fn play(game: u8, state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
             |world| QLearner::new(world(), GAMMA, LIMIT, QLearningOptions::default(), random::generator(1)),
             state,
         ),
-        6 => imagined(set, world(), state),
+        6 => model_based(set, world(), state),
         _ => {
             let pushed = || Box::new(PointMass::new(LIMIT)) as Box<dyn Environment>;
             let constraints = vec![Constraint::at_least("reward", -0.1)?];
@@ -127,9 +127,10 @@ fn planned(
     state: Option<&[u8]>,
 ) -> Result<Vec<Vec<u8>>> {
     let rover = rover()?;
-    let judge = Exact::new((*rover.model).clone(), Discounting::new(GAMMA, None)?, Planner::PolicyIteration)?;
+    let estimator =
+        Exact::new((*rover.model).clone(), Discounting::new(GAMMA, None)?, Planner::PolicyIteration)?;
     let (solution, states) = game_of(set, player, oracle, state)?;
-    judge.recompute(&solution.certificate, set, &solution.mixture)?;
+    estimator.recompute(&solution.certificate, set, &solution.mixture)?;
     Ok(states)
 }
 
@@ -140,18 +141,18 @@ fn learnt<L: Learner + 'static>(
     learner: impl Fn(&dyn Fn() -> Box<dyn Environment>) -> Result<L>,
     state: Option<&[u8]>,
 ) -> Result<Vec<Vec<u8>>> {
-    let judge = || MonteCarlo::new(Episode::new(world(), GAMMA, LIMIT), &mut random::generator(2));
+    let estimator = || MonteCarlo::new(Episode::new(world(), GAMMA, LIMIT), &mut random::generator(2));
     let options = LearnedOptions::default().episodes(3usize).fresh(2);
-    let oracle = LearnedOracle::new(Box::new(learner(&world)?), judge(), BUDGET, options)?;
+    let oracle = LearnedOracle::new(Box::new(learner(&world)?), estimator(), BUDGET, options)?;
     let player = FullyCorrective::new(Arc::clone(set)).with_margin(1.5);
     let (solution, states) = game_of(set, player, Cache::new(oracle), state)?;
-    measure(&mut judge(), &solution.mixture)?;
+    measure(&mut estimator(), &solution.mixture)?;
     Ok(states)
 }
 
-fn measure(judge: &mut MonteCarlo, mixture: &Mixed) -> Result<()> {
-    let mut estimate = Estimate::new(judge.dim());
-    judge.play(mixture, 3, &mut estimate)?;
+fn measure(estimator: &mut MonteCarlo, mixture: &Mixed) -> Result<()> {
+    let mut estimate = Estimate::new(estimator.dim());
+    estimator.play(mixture, 3, &mut estimate)?;
     mixture.parts().iter().for_each(|(_, policy)| drop(policy.table()));
     Ok(())
 }
@@ -165,7 +166,7 @@ fn networks(worlds: Vec<Box<dyn Environment>>) -> Result<ActorCritic> {
 }
 
 /// A game in a model that is learnt.
-fn imagined(set: &SharedSet, world: Box<dyn Environment>, state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
+fn model_based(set: &SharedSet, world: Box<dyn Environment>, state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
     let (options, discounting) = (ModelOptions::default(), Discounting::new(GAMMA, None)?);
     let mut model = Model::new(world, discounting, LIMIT, BUDGET, options, random::generator(4))?;
     let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);

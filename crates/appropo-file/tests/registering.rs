@@ -7,11 +7,11 @@ use appropo::env::{EnvEntry, EnvSpec, Environment, HORIZON, Space, Status};
 use appropo::error::Result;
 use appropo::measurement::{Measures, Spread};
 use appropo::options::{Key, Kind, Range, Table};
-use appropo::player::{Decision, MakePlayer, Player, PlayerEntry, PlayerScene, Weights};
+use appropo::player::{Decision, MakePlayer, Player, PlayerContext, PlayerEntry, Weights};
 use appropo::policy::{AnyPolicy, TabularPolicy};
 use appropo::random::{self, Generator};
 use appropo::registry::Registry;
-use appropo::rl::{Episode, EpisodeWindow, Learner, LearnerEntry, LearnerScene, MakeLearner};
+use appropo::rl::{Episode, EpisodeWindow, Learner, LearnerContext, LearnerEntry, MakeLearner};
 use appropo::set::{FromProjection, SetEntry, SharedSet};
 use appropo::state::Checkpoint;
 use appropo_file::{Reader, schema, written, written_solve};
@@ -127,7 +127,7 @@ impl MakePlayer for Averaging {
     fn name(&self) -> &str {
         AVERAGING.name
     }
-    fn make(&self, set: &SharedSet, _: &PlayerScene) -> Result<Box<dyn Player>> {
+    fn make(&self, set: &SharedSet, _: &PlayerContext) -> Result<Box<dyn Player>> {
         let dim = set.dim();
         Ok(Box::new(AveragingPlayer {
             set: Arc::clone(set),
@@ -137,7 +137,7 @@ impl MakePlayer for Averaging {
             decision: Decision { lam: vec![0.0; dim], offset: 0.0 },
         }))
     }
-    fn table(&self, _: &SharedSet, _: &PlayerScene) -> Result<Table> {
+    fn table(&self, _: &SharedSet, _: &PlayerContext) -> Result<Table> {
         Ok(Table::new([("length", self.length)]))
     }
     fn rounds(&self) -> usize {
@@ -207,10 +207,10 @@ impl MakeLearner for Trying {
     fn name(&self) -> &str {
         TRYING.name
     }
-    fn make(&self, mut scene: LearnerScene) -> Result<Box<dyn Learner>> {
-        let actions = scene.env.actions().count().unwrap_or(1);
-        let episode = Episode::new(scene.envs.swap_remove(0), scene.gamma, scene.limit);
-        Ok(Box::new(TryingLearner { episode, tries: self.tries, actions, best: 0, rng: scene.rng }))
+    fn make(&self, mut context: LearnerContext) -> Result<Box<dyn Learner>> {
+        let actions = context.env.actions().count().unwrap_or(1);
+        let episode = Episode::new(context.envs.swap_remove(0), context.gamma, context.limit);
+        Ok(Box::new(TryingLearner { episode, tries: self.tries, actions, best: 0, rng: context.rng }))
     }
     fn table(&self, _: &EnvSpec) -> Table {
         Table::new([("tries", self.tries)])

@@ -16,7 +16,7 @@ use appropo::options::{
     Entry, Given, Key, Kind, Measurements, Options, Part, Presence, Result, Step, Table, Value,
 };
 use appropo::oracle::{ExactOptions, LearnedOptions, ModelOptions, Planner};
-use appropo::player::{BlackwellOptions, FullyCorrectiveOptions, OgdOptions, PlayerScene, StepRule};
+use appropo::player::{BlackwellOptions, FullyCorrectiveOptions, OgdOptions, PlayerContext, StepRule};
 use appropo::problem::Problem;
 use appropo::registry::Registry;
 use appropo::rl::actor_critic::{A2cOptions, Critic, OptimizerKind, PpoOptions};
@@ -228,16 +228,21 @@ fn what_is_in_force_reads_back() {
     let set: &SharedSet = problem.target().set();
     let selection: &Selection = problem.target().selection();
     for is_learning in [true, false] {
-        let scene =
-            PlayerScene { measures: problem.measures(), selection, radius: &radius, rounds: 50, is_learning };
+        let context = PlayerContext {
+            measures: problem.measures(),
+            selection,
+            radius: &radius,
+            rounds: 50,
+            is_learning,
+        };
         for entry in registry.players() {
             let player = (entry.read)(&Given::read(&required(entry.keys), entry.keys).unwrap()).unwrap();
             assert_eq!(player.name(), entry.name);
-            let table = player.table(set, &scene).unwrap();
+            let table = player.table(set, &context).unwrap();
             let again = (entry.read)(&Given::read(&table, entry.keys).unwrap()).unwrap();
             assert_eq!(again.name(), entry.name);
-            assert_eq!(again.table(set, &scene).unwrap(), table, "{}", entry.name);
-            player.make(set, &scene).unwrap();
+            assert_eq!(again.table(set, &context).unwrap(), table, "{}", entry.name);
+            player.make(set, &context).unwrap();
         }
     }
     for entry in registry.learners() {

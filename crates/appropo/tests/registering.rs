@@ -15,12 +15,12 @@ use appropo::options::{
     Entry, Given, Key, Kind, OptionError, Options, Range, Result as OptionResult, Step, Table, Value,
 };
 use appropo::outcome::{History, Outcome};
-use appropo::player::{Blackwell, Decision, MakePlayer, Player, PlayerEntry, PlayerScene, Weights};
+use appropo::player::{Blackwell, Decision, MakePlayer, Player, PlayerContext, PlayerEntry, Weights};
 use appropo::policy::{AnyPolicy, TabularPolicy};
 use appropo::problem::Problem;
 use appropo::random::Generator;
 use appropo::registry::Registry;
-use appropo::rl::{Episode, EpisodeWindow, Learner, LearnerEntry, LearnerScene, MakeLearner};
+use appropo::rl::{Episode, EpisodeWindow, Learner, LearnerContext, LearnerEntry, MakeLearner};
 use appropo::set::{FromProjection, SetEntry, SetSpace, SharedSet};
 use appropo::solver::Round;
 use appropo::state::{Checkpoint, Loader, Saver};
@@ -115,13 +115,13 @@ impl MakePlayer for ScaledOptions {
         SCALED.name
     }
 
-    fn make(&self, set: &SharedSet, _: &PlayerScene) -> Result<Box<dyn Player>> {
+    fn make(&self, set: &SharedSet, _: &PlayerContext) -> Result<Box<dyn Player>> {
         let player = Blackwell::new(Arc::clone(set));
         let decision = player.decision().clone();
         Ok(Box::new(Scaled { player, gain: self.gain, decision }))
     }
 
-    fn table(&self, _: &SharedSet, _: &PlayerScene) -> Result<Table> {
+    fn table(&self, _: &SharedSet, _: &PlayerContext) -> Result<Table> {
         Ok(Options::table(self))
     }
 }
@@ -187,8 +187,8 @@ impl MakeLearner for FixedOptions {
         FIXED.name
     }
 
-    fn make(&self, scene: LearnerScene) -> Result<Box<dyn Learner>> {
-        let LearnerScene { env, mut envs, gamma, limit, rng, .. } = scene;
+    fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
+        let LearnerContext { env, mut envs, gamma, limit, rng, .. } = context;
         let states = env.observations().count().unwrap();
         let actions = env.actions().count().unwrap();
         let policy = TabularPolicy::deterministic(states, actions, vec![self.action as u32; states])?;

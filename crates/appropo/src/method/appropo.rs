@@ -6,9 +6,9 @@ use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::evaluate;
 use crate::options::{Entry, Given, Key, Kind, Options, Result as OptionResult, Step, Table, options, words};
-use crate::oracle::{AnyOracle, Cache, Exact, ExactOptions, Learned, MakeOracle, OracleScene, Planner};
+use crate::oracle::{AnyOracle, Cache, Exact, ExactOptions, Learned, MakeOracle, OracleContext, Planner};
 use crate::outcome::{Historian, Optimum, Outcome};
-use crate::player::{FullyCorrectiveOptions, MakePlayer, Player, PlayerScene};
+use crate::player::{FullyCorrectiveOptions, MakePlayer, Player, PlayerContext};
 use crate::problem::{Objective, Problem};
 use crate::random;
 use crate::registry::Registry;
@@ -144,13 +144,13 @@ impl Appropo {
         exact.measurement_radius().map(Some)
     }
 
-    fn scene<'a>(
+    fn context<'a>(
         &self,
         problem: &'a Problem,
         budget: &Budget,
         radius: &'a dyn Fn() -> Result<Option<f64>>,
-    ) -> PlayerScene<'a> {
-        PlayerScene {
+    ) -> PlayerContext<'a> {
+        PlayerContext {
             measures: problem.measures(),
             selection: problem.target().selection(),
             radius,
@@ -159,8 +159,8 @@ impl Appropo {
         }
     }
 
-    fn make_player(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Box<dyn Player>> {
-        self.player.make(set, scene).map_err(|error| beneath(self.player.name(), error))
+    fn make_player(&self, set: &SharedSet, context: &PlayerContext) -> Result<Box<dyn Player>> {
+        self.player.make(set, context).map_err(|error| beneath(self.player.name(), error))
     }
 
     fn search(
@@ -173,8 +173,8 @@ impl Appropo {
     ) -> Result<Solution> {
         let (set, rule) = (problem.target().set(), self.rule(budget));
         let radius = || self.radius(problem);
-        let scene = self.scene(problem, budget, &radius);
-        let oracle = self.oracle_for(problem).make(OracleScene {
+        let context = self.context(problem, budget, &radius);
+        let oracle = self.oracle_for(problem).make(OracleContext {
             env: problem.env(),
             selection: problem.target().selection(),
             discounting: *problem.discounting(),
@@ -184,7 +184,7 @@ impl Appropo {
         })?;
         match oracle {
             AnyOracle::Responding(mut oracle) => {
-                let (player, oracle) = (&mut *self.make_player(set, &scene)?, &mut *oracle);
+                let (player, oracle) = (&mut *self.make_player(set, &context)?, &mut *oracle);
                 match state {
                     None => appropo(set, player, oracle, &rule, observer),
                     Some(state) => resume(set, player, oracle, &rule, observer, state),
@@ -193,7 +193,7 @@ impl Appropo {
             AnyOracle::ModelBased(mut model) => {
                 let player = |set: &SharedSet| {
                     // Games in a model are not learnt by playing: their answers are exact there.
-                    self.make_player(set, &PlayerScene { is_learning: false, ..scene })
+                    self.make_player(set, &PlayerContext { is_learning: false, ..context })
                 };
                 let model = &mut *model;
                 match state {
@@ -332,7 +332,7 @@ impl Method for Appropo {
             table.set(key, value.clone());
         }
         let radius = || self.radius(problem);
-        let player = self.player.table(problem.target().set(), &self.scene(problem, budget, &radius));
+        let player = self.player.table(problem.target().set(), &self.context(problem, budget, &radius));
         let player = player.map_err(|error| beneath(self.player.name(), error))?;
         let tables = oracle.tables(problem.env()).into_iter().chain([(self.player.name().into(), player)]);
         // Who has no options has no table that could be read.

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{AnyOracle, MakeOracle, OracleEntry, OracleScene, Respond, Response};
+use super::{AnyOracle, MakeOracle, OracleContext, OracleEntry, Respond, Response};
 use crate::certificate::{Bound, Ceiling, Certificate, ValueFunction, least_payoff};
 use crate::env::{EnvSpec, TabularMdp};
 use crate::error::{Error, Result, not_too_large};
@@ -42,9 +42,9 @@ impl MakeOracle for ExactOptions {
         ENTRY.name
     }
 
-    fn make(&self, scene: OracleScene) -> Result<AnyOracle> {
-        let model = known(scene.env)?.select(scene.selection);
-        Ok(AnyOracle::Responding(Box::new(Exact::new(model, scene.discounting, self.planner)?)))
+    fn make(&self, context: OracleContext) -> Result<AnyOracle> {
+        let model = known(context.env)?.select(context.selection);
+        Ok(AnyOracle::Responding(Box::new(Exact::new(model, context.discounting, self.planner)?)))
     }
 
     fn check(&self, env: &EnvSpec) -> Result<()> {

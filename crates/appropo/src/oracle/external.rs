@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{AnyOracle, MakeOracle, OracleEntry, OracleScene, Respond, Response};
+use super::{AnyOracle, MakeOracle, OracleContext, OracleEntry, Respond, Response};
 use crate::env::EnvSpec;
 use crate::error::{Error, Result};
 use crate::measurement::{Estimate, Selection};
@@ -58,15 +58,15 @@ impl MakeOracle for ExternalOracle {
         NAME
     }
 
-    fn make(&self, scene: OracleScene) -> Result<AnyOracle> {
+    fn make(&self, context: OracleContext) -> Result<AnyOracle> {
         let Some(answer) = self.answer.clone() else {
             return Err(Error::Missing { what: "the oracle of this problem".into() });
         };
         Ok(AnyOracle::Responding(Box::new(Asked {
             answer,
-            selection: scene.selection.clone(),
-            dim: scene.env.measures().dim(),
-            budget: scene.samples,
+            selection: context.selection.clone(),
+            dim: context.env.measures().dim(),
+            budget: context.samples,
             samples: 0,
         })))
     }

@@ -1,14 +1,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{AnyOracle, MakeOracle, MonteCarlo, OracleScene, Reestimate, Respond, Response, fits};
+use super::{AnyOracle, MakeOracle, MonteCarlo, OracleContext, Reestimate, Respond, Response, fits};
 use crate::env::EnvSpec;
 use crate::error::{Result, dimension, in_range};
 use crate::measurement::{Estimate, Spread};
 use crate::options::{Kind, OptionError, Options, Part, Range, Step, Table, options};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::random;
-use crate::rl::{Episode, EpisodeWindow, Learner, LearnerScene, MakeLearner};
+use crate::rl::{Episode, EpisodeWindow, Learner, LearnerContext, MakeLearner};
 use crate::state::{Checkpoint, Loader, Saver};
 use crate::vector;
 
@@ -65,18 +65,19 @@ impl MakeOracle for Learned {
         self.learner.name()
     }
 
-    fn make(&self, scene: OracleScene) -> Result<AnyOracle> {
-        let env = scene.env;
+    fn make(&self, context: OracleContext) -> Result<AnyOracle> {
+        let env = context.env;
         let copies = 0..env.num_envs();
-        let envs = copies.map(|copy| scene.environment(Some(copy))).collect::<Result<_>>()?;
-        let (gamma, limit, horizon) = (scene.discounting.gamma(), scene.limit(), scene.discounting.horizon());
-        let finite_horizon = scene.is_finite_horizon().then_some(horizon);
-        let judged = scene.environment(None)?;
-        let rng = random::split(scene.rng);
-        let learner = self.learner.make(LearnerScene { env, envs, gamma, limit, finite_horizon, rng })?;
-        let estimator = MonteCarlo::new(Episode::new(judged, gamma, limit), scene.rng);
+        let envs = copies.map(|copy| context.environment(Some(copy))).collect::<Result<_>>()?;
+        let (gamma, limit, horizon) =
+            (context.discounting.gamma(), context.limit(), context.discounting.horizon());
+        let finite_horizon = context.is_finite_horizon().then_some(horizon);
+        let env_alone = context.environment(None)?;
+        let rng = random::split(context.rng);
+        let learner = self.learner.make(LearnerContext { env, envs, gamma, limit, finite_horizon, rng })?;
+        let estimator = MonteCarlo::new(Episode::new(env_alone, gamma, limit), context.rng);
         let options = self.options.in_force(env);
-        Ok(AnyOracle::Responding(Box::new(LearnedOracle::new(learner, estimator, scene.samples, options)?)))
+        Ok(AnyOracle::Responding(Box::new(LearnedOracle::new(learner, estimator, context.samples, options)?)))
     }
 
     fn check(&self, env: &EnvSpec) -> Result<()> {

@@ -125,8 +125,8 @@ pub trait MakeOracle: fmt::Debug + Send + Sync {
     /// Its registered name.
     fn name(&self) -> &str;
 
-    /// An oracle for a scene.
-    fn make(&self, scene: OracleScene) -> Result<AnyOracle>;
+    /// An oracle for a context.
+    fn make(&self, context: OracleContext) -> Result<AnyOracle>;
 
     /// Whether it can answer in an environment; the error says which can.
     fn check(&self, env: &EnvSpec) -> Result<()>;
@@ -150,7 +150,7 @@ pub enum AnyOracle {
 }
 
 /// What an oracle is asked about.
-pub struct OracleScene<'a> {
+pub struct OracleContext<'a> {
     /// The environment.
     pub env: &'a EnvSpec,
     /// Which of its measurements λ weighs.
@@ -165,10 +165,10 @@ pub struct OracleScene<'a> {
     pub rng: &'a mut Generator,
 }
 
-impl fmt::Debug for OracleScene<'_> {
+impl fmt::Debug for OracleContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { env, selection, samples, .. } = self;
-        f.debug_struct("OracleScene")
+        f.debug_struct("OracleContext")
             .field("env", env)
             .field("selection", selection)
             .field("samples", samples)
@@ -179,7 +179,7 @@ impl fmt::Debug for OracleScene<'_> {
 /// Steps after which an episode without a horizon is cut off.
 pub const LIMIT: usize = 1000;
 
-impl OracleScene<'_> {
+impl OracleContext<'_> {
     /// Steps after which an episode is cut off in any case.
     pub fn limit(&self) -> usize {
         self.discounting.horizon().unwrap_or(LIMIT)

@@ -1,7 +1,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{AnyOracle, Exact, MakeOracle, ModelBased, OracleEntry, OracleScene, Planner, Respond, Response};
+use super::{
+    AnyOracle, Exact, MakeOracle, ModelBased, OracleContext, OracleEntry, Planner, Respond, Response,
+};
 use crate::env::{EnvSpec, Environment, Status, TabularMdp, countable};
 use crate::error::{Result, in_range, not_too_large};
 use crate::measurement::{Discounting, Estimate};
@@ -34,10 +36,10 @@ impl MakeOracle for ModelOptions {
         ENTRY.name
     }
 
-    fn make(&self, scene: OracleScene) -> Result<AnyOracle> {
-        let (env, limit) = (scene.environment(None)?, scene.limit());
-        let rng = random::split(scene.rng);
-        let model = Model::new(env, scene.discounting, limit, scene.samples, self.clone(), rng)?;
+    fn make(&self, context: OracleContext) -> Result<AnyOracle> {
+        let (env, limit) = (context.environment(None)?, context.limit());
+        let rng = random::split(context.rng);
+        let model = Model::new(env, context.discounting, limit, context.samples, self.clone(), rng)?;
         Ok(AnyOracle::ModelBased(Box::new(model)))
     }
 

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{AnyOracle, MakeOracle, ModelBased, OracleEntry, OracleScene, Respond, Response};
+use super::{AnyOracle, MakeOracle, ModelBased, OracleContext, OracleEntry, Respond, Response};
 use crate::env::{EnvSpec, Environment, Space, Status};
 use crate::error::{Error, Result};
 use crate::measurement::{Discounting, Estimate};
@@ -53,11 +53,12 @@ impl MakeOracle for UniversalOptions {
         ENTRY.name
     }
 
-    fn make(&self, scene: OracleScene) -> Result<AnyOracle> {
-        let (env, limit) = (scene.environment(None)?, scene.limit());
-        let rng = random::split(scene.rng);
-        let mut universal = Universal::new(env, scene.discounting, limit, scene.samples, self.clone(), rng)?;
-        universal.is_finite_horizon = scene.is_finite_horizon();
+    fn make(&self, context: OracleContext) -> Result<AnyOracle> {
+        let (env, limit) = (context.environment(None)?, context.limit());
+        let rng = random::split(context.rng);
+        let mut universal =
+            Universal::new(env, context.discounting, limit, context.samples, self.clone(), rng)?;
+        universal.is_finite_horizon = context.is_finite_horizon();
         Ok(AnyOracle::ModelBased(Box::new(universal)))
     }
 

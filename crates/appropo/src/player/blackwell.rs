@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::mean::Mean;
-use super::{Decision, MakePlayer, Player, PlayerEntry, PlayerScene, Weights, check, separating};
+use super::{Decision, MakePlayer, Player, PlayerContext, PlayerEntry, Weights, check, separating};
 use crate::error::Result;
 use crate::measurement::Spread;
 use crate::options::{Options, Table, options};
@@ -25,11 +25,11 @@ impl MakePlayer for BlackwellOptions {
         ENTRY.name
     }
 
-    fn make(&self, set: &SharedSet, _: &PlayerScene) -> Result<Box<dyn Player>> {
+    fn make(&self, set: &SharedSet, _: &PlayerContext) -> Result<Box<dyn Player>> {
         Ok(Box::new(Blackwell::new(Arc::clone(set))))
     }
 
-    fn table(&self, _: &SharedSet, _: &PlayerScene) -> Result<Table> {
+    fn table(&self, _: &SharedSet, _: &PlayerContext) -> Result<Table> {
         Ok(Options::table(self))
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::master::Hull;
 use super::{
-    Decision, MakePlayer, Margin, Player, PlayerEntry, PlayerScene, Weights, aim, check, keeps_margin,
+    Decision, MakePlayer, Margin, Player, PlayerContext, PlayerEntry, Weights, aim, check, keeps_margin,
     separating,
 };
 use crate::error::Result;
@@ -34,19 +34,19 @@ impl MakePlayer for FullyCorrectiveOptions {
         ENTRY.name
     }
 
-    fn make(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Box<dyn Player>> {
+    fn make(&self, set: &SharedSet, context: &PlayerContext) -> Result<Box<dyn Player>> {
         let player = FullyCorrective::new(Arc::clone(set)).with_margin(self.margin);
         let anchor =
-            self.anchor.as_ref().map(|anchor| anchor.vector(scene.measures, "anchor")).transpose()?;
-        Ok(Box::new(match anchor.filter(|_| scene.is_learning) {
-            Some(z) => player.anchored_at(&scene.selection.apply(&z))?,
+            self.anchor.as_ref().map(|anchor| anchor.vector(context.measures, "anchor")).transpose()?;
+        Ok(Box::new(match anchor.filter(|_| context.is_learning) {
+            Some(z) => player.anchored_at(&context.selection.apply(&z))?,
             None => player,
         }))
     }
 
-    fn table(&self, _: &SharedSet, scene: &PlayerScene) -> Result<Table> {
+    fn table(&self, _: &SharedSet, context: &PlayerContext) -> Result<Table> {
         let mut table = Options::table(self);
-        if !scene.is_learning && self.margin == Self::default().margin {
+        if !context.is_learning && self.margin == Self::default().margin {
             table.remove("margin");
         }
         Ok(table)

@@ -96,10 +96,10 @@ pub trait MakePlayer: fmt::Debug + Send + Sync {
     fn name(&self) -> &str;
 
     /// A player for `set`.
-    fn make(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Box<dyn Player>>;
+    fn make(&self, set: &SharedSet, context: &PlayerContext) -> Result<Box<dyn Player>>;
 
     /// Every option as it is in force for `set`.
-    fn table(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Table>;
+    fn table(&self, set: &SharedSet, context: &PlayerContext) -> Result<Table>;
 
     /// The most rounds it plays unless told otherwise.
     fn rounds(&self) -> usize {
@@ -109,7 +109,7 @@ pub trait MakePlayer: fmt::Debug + Send + Sync {
 
 /// What a player may know of the problem.
 #[derive(Clone, Copy)]
-pub struct PlayerScene<'a> {
+pub struct PlayerContext<'a> {
     /// What is measured.
     pub measures: &'a Measures,
     /// Which measurements the set is about.
@@ -122,9 +122,9 @@ pub struct PlayerScene<'a> {
     pub is_learning: bool,
 }
 
-impl fmt::Debug for PlayerScene<'_> {
+impl fmt::Debug for PlayerContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("PlayerScene").field("rounds", &self.rounds).finish_non_exhaustive()
+        f.debug_struct("PlayerContext").field("rounds", &self.rounds).finish_non_exhaustive()
     }
 }
 

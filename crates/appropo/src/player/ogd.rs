@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::mean::Mean;
-use super::{Decision, MakePlayer, Player, PlayerEntry, PlayerScene, Weights, project};
+use super::{Decision, MakePlayer, Player, PlayerContext, PlayerEntry, Weights, project};
 use crate::error::{Result, in_range};
 use crate::measurement::Spread;
 use crate::options::{Kind, Options, Range, Table, options, words};
@@ -89,8 +89,8 @@ impl MakePlayer for OgdOptions {
         ENTRY.name
     }
 
-    fn make(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Box<dyn Player>> {
-        let (kappa, eta) = self.gains(set, (scene.radius)()?, scene.rounds);
+    fn make(&self, set: &SharedSet, context: &PlayerContext) -> Result<Box<dyn Player>> {
+        let (kappa, eta) = self.gains(set, (context.radius)()?, context.rounds);
         let steps = match self.steps {
             StepRule::Constant => Steps::Constant(eta),
             StepRule::Decreasing => Steps::Decreasing(eta),
@@ -98,8 +98,8 @@ impl MakePlayer for OgdOptions {
         Ok(Box::new(Ogd::new(Arc::clone(set), kappa, steps, self.momentum)?))
     }
 
-    fn table(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Table> {
-        let (kappa, eta) = self.gains(set, (scene.radius)()?, scene.rounds);
+    fn table(&self, set: &SharedSet, context: &PlayerContext) -> Result<Table> {
+        let (kappa, eta) = self.gains(set, (context.radius)()?, context.rounds);
         Ok(Options::table(&Self { kappa: Some(kappa), eta: Some(eta), ..self.clone() }))
     }
 }
@@ -116,12 +116,12 @@ impl MakePlayer for MomentumOptions {
         MOMENTUM_ENTRY.name
     }
 
-    fn make(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Box<dyn Player>> {
-        OgdOptions::from(self).make(set, scene)
+    fn make(&self, set: &SharedSet, context: &PlayerContext) -> Result<Box<dyn Player>> {
+        OgdOptions::from(self).make(set, context)
     }
 
-    fn table(&self, set: &SharedSet, scene: &PlayerScene) -> Result<Table> {
-        MakePlayer::table(&OgdOptions::from(self), set, scene)
+    fn table(&self, set: &SharedSet, context: &PlayerContext) -> Result<Table> {
+        MakePlayer::table(&OgdOptions::from(self), set, context)
     }
 }
 

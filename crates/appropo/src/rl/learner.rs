@@ -42,8 +42,8 @@ pub trait MakeLearner: fmt::Debug + Send + Sync {
     /// Its registered name.
     fn name(&self) -> &str;
 
-    /// A learner in the environments of a scene.
-    fn make(&self, scene: LearnerScene) -> Result<Box<dyn Learner>>;
+    /// A learner in the environments of a context.
+    fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>>;
 
     /// Every option as it is in force in an environment.
     fn table(&self, env: &EnvSpec) -> Table;
@@ -56,7 +56,7 @@ pub trait MakeLearner: fmt::Debug + Send + Sync {
 
 /// Where a learner learns.
 #[derive(Debug)]
-pub struct LearnerScene<'a> {
+pub struct LearnerContext<'a> {
     /// The environment as the problem has it.
     pub env: &'a EnvSpec,
     /// The environments to play in at once, alike; they measure what the constraints look at.

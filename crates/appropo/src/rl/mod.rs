@@ -14,7 +14,7 @@ mod value_iteration;
 pub use actor_critic::ActorCritic;
 pub use backward_induction::backward_induction;
 pub(crate) use learner::not_its_own;
-pub use learner::{EpisodeWindow, Learner, LearnerEntry, LearnerScene, MakeLearner};
+pub use learner::{EpisodeWindow, Learner, LearnerContext, LearnerEntry, MakeLearner};
 pub use occupancy::Occupancy;
 pub use policy_iteration::policy_iteration;
 pub use q_learning::{Backup, QLearner, QLearningOptions};

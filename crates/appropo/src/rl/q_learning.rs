@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Episode, EpisodeWindow, Learner, LearnerEntry, LearnerScene, MakeLearner, not_its_own};
+use super::{Episode, EpisodeWindow, Learner, LearnerContext, LearnerEntry, MakeLearner, not_its_own};
 use crate::env::{EnvSpec, Environment, Status, countable};
 use crate::error::{Result, dimension, in_range};
 use crate::options::{Kind, Options, Range, Table, options, words};
@@ -45,8 +45,8 @@ impl MakeLearner for QLearningOptions {
         ENTRY.name
     }
 
-    fn make(&self, scene: LearnerScene) -> Result<Box<dyn Learner>> {
-        let LearnerScene { mut envs, gamma, limit, rng, .. } = scene;
+    fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
+        let LearnerContext { mut envs, gamma, limit, rng, .. } = context;
         in_range("environments", envs.len() as f64, !envs.is_empty(), "1 or more")?;
         Ok(Box::new(QLearner::new(envs.swap_remove(0), gamma, limit, self.clone(), rng)?))
     }

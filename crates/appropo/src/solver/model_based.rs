@@ -64,10 +64,13 @@ impl Search<'_> {
             self.progress.rounds += 1;
             let game = self.deepest()?;
             *(if game.hit { &mut self.progress.won } else { &mut self.progress.lost }) += 1;
-            // Shown before it is confirmed: from what an observer saves, the same episodes follow.
-            let stop = match self.show(&before, &game, observer) {
-                Ok(true) => self.reason_to_stop(&game).unwrap_or_else(|error| Some(Stop::Failed(error))),
-                Ok(false) => Some(Stop::Observer),
+            // Confirming may play episodes: saved before, so that the same ones follow when it is taken up again.
+            let state = game.hit.then(|| self.state(&before));
+            let stop = self.reason_to_stop(&game).unwrap_or_else(|error| Some(Stop::Failed(error)));
+            let state = || state.clone().unwrap_or_else(|| self.state(&before));
+            let stop = match self.show(&game, &state, observer) {
+                Ok(true) => stop,
+                Ok(false) => Some(stop.unwrap_or(Stop::Observer)),
                 Err(error) => Some(Stop::Failed(error)),
             };
             let stop = stop.or_else(|| self.sample(&game.mixture).err().map(Stop::Failed));
@@ -102,7 +105,20 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn show(&self, before: &Progress, game: &Played, observer: &mut dyn Observer) -> Result<bool> {
+    /// The state before a game: games cost no samples, so they are played again.
+    fn state(&self, before: &Progress) -> Result<(usize, Vec<u8>)> {
+        let mut saver = Saver::default();
+        before.save(&mut saver);
+        self.model.save(&mut saver)?;
+        Ok((before.rounds, saver.into_bytes()))
+    }
+
+    fn show(
+        &self,
+        game: &Played,
+        state: &dyn Fn() -> Result<(usize, Vec<u8>)>,
+        observer: &mut dyn Observer,
+    ) -> Result<bool> {
         let now = Round {
             round: self.progress.rounds,
             lam: &game.lam,
@@ -113,13 +129,7 @@ impl Search<'_> {
             samples: self.model.samples(),
             responding: Duration::ZERO,
             mixture: &|| game.mixture.clone(),
-            // A game costs no samples, so it is played again.
-            state: &|| {
-                let mut saver = Saver::default();
-                before.save(&mut saver);
-                self.model.save(&mut saver)?;
-                Ok((before.rounds, saver.into_bytes()))
-            },
+            state,
         };
         Ok(observer.round(&now)?.is_continue())
     }

@@ -6,7 +6,7 @@ use crate::env::EnvSpec;
 use crate::error::Result;
 use crate::nn::Activation;
 use crate::options::{Kind, Options, Range, Table, options};
-use crate::rl::{Learner, LearnerEntry, LearnerScene, MakeLearner};
+use crate::rl::{Learner, LearnerContext, LearnerEntry, MakeLearner};
 
 options! {
     /// The options of advantage actor-critic.
@@ -48,7 +48,7 @@ impl MakeLearner for A2cOptions {
         ENTRY.name
     }
 
-    fn make(&self, scene: LearnerScene) -> Result<Box<dyn Learner>> {
+    fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
         let options = ActorCriticOptions {
             net_arch: self.net_arch.clone(),
             activation: self.activation_fn,
@@ -63,7 +63,7 @@ impl MakeLearner for A2cOptions {
             critic: self.critic,
             update: Update::A2c,
         };
-        ActorCritic::in_scene(scene, options)
+        ActorCritic::in_scene(context, options)
     }
 
     fn table(&self, _: &EnvSpec) -> Table {

@@ -12,7 +12,7 @@ pub use ppo::PpoOptions;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Episode, EpisodeWindow, Learner, LearnerScene, not_its_own};
+use super::{Episode, EpisodeWindow, Learner, LearnerContext, not_its_own};
 use crate::env::{Environment, Space, Status};
 use crate::error::{Result, dimension, finite, in_range};
 use crate::nn::{self, Activation, Gains, Head, Inputs, Mlp, Optimizer, Rule, Scratch, Shape};
@@ -262,8 +262,8 @@ impl ActorCritic {
     }
 
     /// A learner as the options of problems make it.
-    fn in_scene(scene: LearnerScene, options: ActorCriticOptions) -> Result<Box<dyn Learner>> {
-        let LearnerScene { envs, gamma, limit, finite_horizon, rng, .. } = scene;
+    fn in_scene(context: LearnerContext, options: ActorCriticOptions) -> Result<Box<dyn Learner>> {
+        let LearnerContext { envs, gamma, limit, finite_horizon, rng, .. } = context;
         let learner = Self::new(envs, gamma, limit, options, rng)?;
         Ok(Box::new(match finite_horizon {
             Some(horizon) => learner.finite_horizon(horizon),

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::nn::Activation;
 use crate::options::{Kind, Options, Range, Table, options};
 use crate::random;
-use crate::rl::{Learner, LearnerEntry, LearnerScene, MakeLearner};
+use crate::rl::{Learner, LearnerContext, LearnerEntry, MakeLearner};
 
 options! {
     /// The options of proximal policy optimisation. Where the defaults differ, the first is for environments whose model
@@ -119,9 +119,9 @@ impl MakeLearner for PpoOptions {
         ENTRY.name
     }
 
-    fn make(&self, scene: LearnerScene) -> Result<Box<dyn Learner>> {
-        let options = self.in_force(scene.env).actor_critic();
-        ActorCritic::in_scene(scene, options)
+    fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
+        let options = self.in_force(context.env).actor_critic();
+        ActorCritic::in_scene(context, options)
     }
 
     fn table(&self, env: &EnvSpec) -> Table {
