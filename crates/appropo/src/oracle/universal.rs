@@ -3,17 +3,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{AnyOracle, MakeOracle, ModelBased, OracleContext, OracleEntry, Respond, Response};
-use crate::env::{EnvSpec, Environment, Space, Status};
+use crate::env::{EnvSpec, Environment, Status};
 use crate::error::{Error, Result};
 use crate::measurement::{Discounting, Estimate};
-use crate::nn::Inputs;
 use crate::options::{Kind, Options, Range, Table, options};
-use crate::player::holds;
 use crate::policy::{AnyPolicy, Memory, Mixed, Policy};
 use crate::random::{self, Generator};
 use crate::rl::Episode;
 use crate::rl::universal::{Batch, Critics, CriticsOptions, Encoder, Novelty, Replay, Transition};
-use crate::set::{ConvexSet, Errors, SharedSet};
+use crate::set::{ConvexSet, Errors, SharedSet, holds};
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::vector;
 
@@ -183,10 +181,7 @@ impl Universal {
         mut rng: Generator,
     ) -> Result<Self> {
         let actions = env.actions().count().ok_or_else(uncountable)?;
-        let encoder = Encoder::new(match env.observations() {
-            Space::Discrete(count) => Inputs::OneHot(count),
-            Space::Continuous(bounds) => Inputs::Vector(bounds.len()),
-        });
+        let encoder = Encoder::new(&env.observations());
         let (dim, entries) = (env.measures().dim(), env.observations().entries());
         let batch = options.batch_size.max(STARTS);
         let critics = CriticsOptions {

@@ -7,7 +7,6 @@ pub(crate) mod mean;
 mod ogd;
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 pub use blackwell::{Blackwell, BlackwellOptions};
@@ -17,7 +16,7 @@ pub use ogd::{MomentumOptions, Ogd, OgdOptions, OnlineGradient, StepRule, Steps}
 use crate::error::{Error, Result};
 use crate::measurement::{Measures, Selection, Spread};
 use crate::options::{Given, Registered, Result as OptionResult, Table};
-use crate::set::{ConvexSet, Errors, Product, SharedSet};
+use crate::set::{ConvexSet, Errors, Product, SharedSet, placed};
 use crate::state::{Checkpoint, Loader, Saver};
 use crate::vector;
 
@@ -167,29 +166,6 @@ pub(crate) fn aim(set: &SharedSet, x: &[f64], errors: &Errors) -> SharedSet {
 /// Whether a margin can be kept from the edge of any block of the set, as [`aim`] does.
 fn keeps_margin(set: &SharedSet) -> bool {
     set.blocks().map_or_else(|| set.can_tighten(), |blocks| blocks.iter().any(keeps_margin))
-}
-
-/// Whether `x` lies in the set even if it is off by `errors`; in blocks that are too small for that, whether it may lie
-/// in them.
-pub(crate) fn holds(set: &SharedSet, x: &[f64], errors: &Errors, tolerance: f64) -> bool {
-    match set.blocks() {
-        Some(blocks) => placed(blocks)
-            .all(|(block, range)| holds(block, &x[range.clone()], &errors.block(range), tolerance)),
-        None => match set.tightened(x, errors) {
-            Some(inner) => inner.contains(x, tolerance),
-            None => set.contains(x, tolerance + 2.0 * vector::norm(errors.entries())),
-        },
-    }
-}
-
-/// Blocks with the entries of a vector that they are about.
-fn placed(blocks: &[SharedSet]) -> impl Iterator<Item = (&SharedSet, Range<usize>)> {
-    let mut start = 0;
-    blocks.iter().map(move |block| {
-        let range = start..start + block.dim();
-        start = range.end;
-        (block, range)
-    })
 }
 
 /// Projects, and refuses what is not finite.

@@ -1,3 +1,6 @@
+use std::ops::Range;
+
+use super::{ConvexSet, SharedSet};
 use crate::vector;
 
 /// How far the entries of a measurement may be off.
@@ -27,7 +30,7 @@ impl Errors {
     }
 
     /// Those of some entries.
-    pub fn block(&self, entries: std::ops::Range<usize>) -> Self {
+    pub fn block(&self, entries: Range<usize>) -> Self {
         self.with(self.entries()[entries].iter().copied())
     }
 
@@ -65,4 +68,27 @@ impl Errors {
             Self::Standard(_) => a.hypot(b),
         }
     }
+}
+
+/// Whether `x` lies in the set even if it is off by `errors`; in blocks that are too small for that, whether it may lie
+/// in them.
+pub(crate) fn holds(set: &SharedSet, x: &[f64], errors: &Errors, tolerance: f64) -> bool {
+    match set.blocks() {
+        Some(blocks) => placed(blocks)
+            .all(|(block, range)| holds(block, &x[range.clone()], &errors.block(range), tolerance)),
+        None => match set.tightened(x, errors) {
+            Some(inner) => inner.contains(x, tolerance),
+            None => set.contains(x, tolerance + 2.0 * vector::norm(errors.entries())),
+        },
+    }
+}
+
+/// Blocks with the entries of a vector that they are about.
+pub(crate) fn placed(blocks: &[SharedSet]) -> impl Iterator<Item = (&SharedSet, Range<usize>)> {
+    let mut start = 0;
+    blocks.iter().map(move |block| {
+        let range = start..start + block.dim();
+        start = range.end;
+        (block, range)
+    })
 }

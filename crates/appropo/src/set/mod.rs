@@ -44,6 +44,7 @@ pub use custom::FromProjection;
 pub use divergence::{KlBall, ReverseKlBall};
 pub use ellipsoid::Ellipsoid;
 pub use errors::Errors;
+pub(crate) use errors::{holds, placed};
 pub use halfspace::{HalfSpace, Slab};
 pub use intersection::Intersection;
 pub use l1_ball::L1Ball;

@@ -6,9 +6,9 @@ use crate::certificate::Certificate;
 use crate::error::{Error, Result, in_range};
 use crate::options::{setters, words};
 use crate::oracle::Respond;
-use crate::player::{Player, holds};
+use crate::player::Player;
 use crate::policy::Mixed;
-use crate::set::{ConvexSet, Errors, SharedSet};
+use crate::set::{ConvexSet, Errors, SharedSet, holds};
 use crate::state::{Loader, Saver};
 use crate::vector;
 

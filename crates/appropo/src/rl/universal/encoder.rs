@@ -1,3 +1,4 @@
+use crate::env::Space;
 use crate::error::Result;
 use crate::nn::Inputs;
 use crate::state::{Loader, Saver, misfit};
@@ -15,11 +16,11 @@ pub struct Encoder {
 const LEAST_DEVIATION: f64 = 1e-6;
 
 impl Encoder {
-    /// For observations of this kind.
-    pub fn new(inputs: Inputs) -> Self {
-        let entries = match inputs {
-            Inputs::OneHot(_) => 0,
-            Inputs::Vector(entries) => entries,
+    /// For the observations of a space.
+    pub fn new(space: &Space) -> Self {
+        let (inputs, entries) = match space {
+            Space::Discrete(count) => (Inputs::OneHot(*count), 0),
+            Space::Continuous(bounds) => (Inputs::Vector(bounds.len()), bounds.len()),
         };
         Self { inputs, count: 0.0, mean: vec![0.0; entries], squares: vec![0.0; entries] }
     }
