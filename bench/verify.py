@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from tests.program import ENDED, PAIRS, PROGRAM, appropo  # noqa: E402
+from tests.program import ENDED, PAIRS, PROGRAM, SMALL, appropo  # noqa: E402
 
 REFUTED = 5
 SEALED = ("certificate.json", "result.json", "manifest.json", "run.json")
@@ -522,9 +522,8 @@ def fewer_rounds_allowed_than_played(run, other):
 
 def solve(folder, problem, oracle, seed):
     # Seeds that learn for longer behave differently, so that their policies can't stand in for one another.
-    few = 300 if oracle == "universal" else 1500
-    samples = few if seed % 2 == 0 else 4 * few
-    settings = ("--oracle", oracle, "--samples", samples, "--seed", seed)
+    samples = 1500 if seed % 2 == 0 else 6000
+    settings = ("--oracle", oracle, "--samples", samples, "--seed", seed, *SMALL.get(oracle, ()))
     appropo("solve", problem, *settings, "--run", folder, "--quiet", expected=ENDED)
     return folder
 

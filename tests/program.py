@@ -21,6 +21,9 @@ def oracles(problem):
     return NETWORKS if problem == "cart-pole" else ("exact", "model", "q-learning", *NETWORKS)
 
 
+# A small network is enough here: the one for every λ learns longest from a step.
+SMALL = {"universal": ("--set", "universal.net_arch=[16]", "--set", "universal.gradient_steps=1")}
+
 PAIRS = [(problem, oracle) for problem in PROBLEMS for oracle in oracles(problem)]
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.program import ENDED, NETWORKS, PAIRS, PROBLEMS, appropo
+from tests.program import ENDED, NETWORKS, PAIRS, PROBLEMS, SMALL, appropo
 
 
 def test_the_problems_are_those_that_the_program_lists():
@@ -15,11 +15,8 @@ def test_the_problems_are_those_that_the_program_lists():
 @pytest.mark.parametrize(("problem", "oracle"), PAIRS)
 def test_a_run_from_its_beginning_to_its_report(problem, oracle, tmp_path):
     run = tmp_path / "run"
-    # A step of the one that learns for every λ takes longest.
-    samples = 300 if oracle == "universal" else 1500
-    solved = appropo(
-        "solve", problem, "--oracle", oracle, "--samples", samples, "--run", run, "--quiet", "--json", expected=ENDED
-    )
+    chosen = ("--oracle", oracle, "--samples", 1500, *SMALL.get(oracle, ()))
+    solved = appropo("solve", problem, *chosen, "--run", run, "--quiet", "--json", expected=ENDED)
     result = json.loads(solved)
     status = ENDED[("feasible", "infeasible", "undecided").index(result["verdict"])]
     again = json.loads(appropo("resume", run, "--json", expected=[status]))
