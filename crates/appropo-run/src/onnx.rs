@@ -55,7 +55,7 @@ pub fn onnx(policy: &NetworkPolicy) -> Vec<u8> {
         Actions::Categorical => "logits",
         Actions::Gaussian(_) => "mean",
     };
-    for (layer, output) in heads.iter().zip([policy_head, "value"]) {
+    for (layer, output) in heads.iter().zip([policy_head, "value"]).filter(|(layer, _)| layer.outputs > 0) {
         graph.parameters(layer, parameters);
         graph.affine(layer, &below, output);
     }
@@ -81,7 +81,9 @@ pub fn onnx(policy: &NetworkPolicy) -> Vec<u8> {
             graph.declare(Graph::OUTPUT, "action", FLOAT, &row);
         }
     }
-    graph.declare(Graph::OUTPUT, "value", FLOAT, &[Batch, Fixed(shape.value)]);
+    if shape.value > 0 {
+        graph.declare(Graph::OUTPUT, "value", FLOAT, &[Batch, Fixed(shape.value)]);
+    }
     graph.into_model()
 }
 

@@ -196,11 +196,11 @@ fn options_read_back_as_they_are() {
     reads_back(OgdOptions::default().kappa(3.0).eta(1e-7).steps(StepRule::Decreasing).momentum(0.5));
     reads_back(ExactOptions::default().planner(Planner::ValueIteration));
     reads_back(ModelOptions::default().trials(3_usize).posterior_checks(7_usize));
-    let learned = LearnedOptions::default().episodes(20_usize).epsilon(0.1).fresh(10).iterates(false);
-    reads_back(learned.impatient(true));
+    let learned = LearnedOptions::default().episodes(20_usize).epsilon(0.1).fresh(10_usize).iterates(false);
+    reads_back(learned.patience(0.25));
     let q_learning = QLearningOptions::default().backup(Backup::Sarsa).learning_rate(0.3);
     reads_back(q_learning.exploration_rate(0.2).initial_value(-1.5));
-    let a2c = A2cOptions::default().learning_rate(0.03).critic(Critic::Measurements);
+    let a2c = A2cOptions::default().learning_rate(0.03).critic(Critic::Measurements).gamma(0.9);
     reads_back(a2c.optimizer(OptimizerKind::RmsProp));
     let ppo = PpoOptions::default().learning_rate(1e-4).n_steps(32).batch_size(16).n_epochs(3);
     let ppo = ppo.gae_lambda(0.8).clip_range(0.1).ent_coef(0.0).vf_coef(0.25).max_grad_norm(1.5);

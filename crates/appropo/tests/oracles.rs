@@ -110,7 +110,8 @@ fn q_learning(world: Box<dyn Environment>, estimator: Box<dyn Environment>, budg
     let mut rng = random::generator(1);
     let learner = QLearner::new(world, GAMMA, LIMIT, QLearningOptions::default(), rng.clone()).unwrap();
     let estimator = MonteCarlo::new(Episode::new(estimator, GAMMA, LIMIT), &mut rng);
-    LearnedOracle::new(Box::new(learner), estimator, budget, LearnedOptions::default()).unwrap()
+    let options = LearnedOptions::default().fresh(0_usize).patience(1.0);
+    LearnedOracle::new(Box::new(learner), estimator, budget, options).unwrap()
 }
 
 /// The last n episodes of a positive response pay λ no more than was asked for.
@@ -137,7 +138,7 @@ fn an_impatient_oracle_answers_all_the_same() {
     let learner =
         QLearner::new(rover.simulator(), GAMMA, LIMIT, QLearningOptions::default(), rng.clone()).unwrap();
     let estimator = MonteCarlo::new(Episode::new(rover.simulator(), GAMMA, LIMIT), &mut rng);
-    let options = LearnedOptions::default().impatient(true);
+    let options = LearnedOptions::default().patience(0.02);
     let mut oracle = LearnedOracle::new(Box::new(learner), estimator, 1_000_000, options).unwrap();
     assert!(!oracle.respond(&[1.0, 0.0], -1.0).unwrap().gave_up);
     assert!((20_000..40_000).contains(&oracle.samples()), "{}", oracle.samples());

@@ -157,6 +157,10 @@ class A2C(Learner):
 
     learning_rate: The step size of the optimiser. By default 0.003.
 
+    learning_rate_schedule: How the learning rate goes on. By default "constant".
+
+    gamma: The discount that is learnt with; by default the problem's, or 0.99 where that is 1.
+
     n_steps: Steps played in each environment between updates. By default 16.
 
     gae_lambda: λ of generalised advantages: 0 is one step ahead, 1 the whole episode. By default 0.9.
@@ -167,7 +171,13 @@ class A2C(Learner):
 
     max_grad_norm: The largest norm of a gradient. By default 0.5.
 
+    novelty_coef: The weight of visits to what is new, against returns of deviation 1. By default 1.
+
     normalize_advantage: Whether advantages are brought to mean 0 and deviation 1. By default false.
+
+    norm_obs: Whether observations that are numbers are brought to mean 0 and deviation 1. By default true.
+
+    norm_reward: Whether rewards are divided by the deviation of their discounted sums. By default true.
 
     net_arch: Units of each hidden layer. By default [128].
 
@@ -182,12 +192,17 @@ class A2C(Learner):
     name = "a2c"
 
     learning_rate: Any = None
+    learning_rate_schedule: Any = None
+    gamma: Any = None
     n_steps: Any = None
     gae_lambda: Any = None
     ent_coef: Any = None
     vf_coef: Any = None
     max_grad_norm: Any = None
+    novelty_coef: Any = None
     normalize_advantage: Any = None
+    norm_obs: Any = None
+    norm_reward: Any = None
     net_arch: Any = None
     activation_fn: Any = None
     optimizer: Any = None
@@ -198,29 +213,39 @@ class A2C(Learner):
 class PPO(Learner):
     """A network learnt by proximal policy optimisation: the default where there is no model.
 
-    learning_rate: The step size of the optimiser; by default 0.002 or 0.001.
+    learning_rate: The step size of the optimiser; by default 0.002, 0.001 or 0.0003.
 
-    n_steps: Steps played in each environment between updates; by default 64 or 256.
+    learning_rate_schedule: How the learning rate goes on. By default "constant".
 
-    batch_size: Rows of a step of the optimiser; by default 32 or 64.
+    gamma: The discount that is learnt with; by default the problem's, or 0.99 where that is 1.
 
-    n_epochs: Passes over what was played; by default 4 or 10.
+    n_steps: Steps played in each environment between updates; by default 64, 256 or 512.
 
-    gae_lambda: λ of generalised advantages: 0 is one step ahead, 1 the whole episode; by default 0.9 or 0.95.
+    batch_size: Rows of a step of the optimiser; by default 32, 64 or 64.
+
+    n_epochs: Passes over what was played; by default 4, 10 or 10.
+
+    gae_lambda: λ of generalised advantages: 0 is one step ahead, 1 the whole episode; by default 0.9, 0.95 or 0.95.
 
     clip_range: How far the ratio of probabilities may move from 1. By default 0.2.
 
-    ent_coef: The weight of the policy's entropy in the loss; by default 0.003 or 0.
+    ent_coef: The weight of the policy's entropy in the loss; by default 0.003, 0.01 or 0.
 
     vf_coef: The weight of the critic's error in the loss. By default 0.5.
 
     max_grad_norm: The largest norm of a gradient. By default 0.5.
 
-    normalize_advantage: Whether advantages are brought to mean 0 and deviation 1; by default false or true.
+    novelty_coef: The weight of visits to what is new, against returns of deviation 1. By default 1.
 
-    net_arch: Units of each hidden layer; by default one layer of 128, or two of 64.
+    normalize_advantage: Whether advantages are brought to mean 0 and deviation 1; by default false, true or true.
 
-    activation_fn: The activation of hidden layers; by default relu or tanh.
+    norm_obs: Whether observations that are numbers are brought to mean 0 and deviation 1. By default true.
+
+    norm_reward: Whether rewards are divided by the deviation of their discounted sums. By default true.
+
+    net_arch: Units of each hidden layer; by default one layer of 128, or two of 64 where observations are numbers.
+
+    activation_fn: The activation of hidden layers; by default relu, tanh or tanh.
 
     optimizer: How a gradient becomes a step. By default "adam".
 
@@ -231,6 +256,8 @@ class PPO(Learner):
     name = "ppo"
 
     learning_rate: Any = None
+    learning_rate_schedule: Any = None
+    gamma: Any = None
     n_steps: Any = None
     batch_size: Any = None
     n_epochs: Any = None
@@ -239,7 +266,10 @@ class PPO(Learner):
     ent_coef: Any = None
     vf_coef: Any = None
     max_grad_norm: Any = None
+    novelty_coef: Any = None
     normalize_advantage: Any = None
+    norm_obs: Any = None
+    norm_reward: Any = None
     net_arch: Any = None
     activation_fn: Any = None
     optimizer: Any = None

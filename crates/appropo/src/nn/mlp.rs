@@ -81,8 +81,13 @@ impl Mlp {
         for width in &shape.hidden {
             check("the width of a hidden layer", *width)?;
         }
-        check("the network's number of policy outputs", shape.policy)?;
-        check("the network's number of value outputs", shape.value)?;
+        // One of the heads may be missing.
+        if shape.policy > 0 || shape.value == 0 {
+            check("the network's number of policy outputs", shape.policy)?;
+        }
+        if shape.value > 0 {
+            check("the network's number of value outputs", shape.value)?;
+        }
 
         let mut layers = Vec::new();
         let mut end = 0;
@@ -159,7 +164,7 @@ impl Mlp {
             self.shape.activation.apply(self.arch, output);
         }
         let Scratch { policy, value, hidden, .. } = scratch;
-        for (layer, head) in heads.iter().zip([policy, value]) {
+        for (layer, head) in heads.iter().zip([policy, value]).filter(|(layer, _)| layer.outputs > 0) {
             let (weights, biases) = layer.of(parameters);
             let last = &hidden[hidden.len() - 1][..rows * layer.inputs];
             head.reset(rows, biases);
@@ -181,7 +186,7 @@ impl Mlp {
         assert_eq!(value.gradient.len(), rows * self.shape.value, "the value head's gradient");
 
         first(delta, rows * heads[0].inputs).fill(0.0);
-        for (layer, head) in heads.iter().zip([policy, value]) {
+        for (layer, head) in heads.iter().zip([policy, value]).filter(|(layer, _)| layer.outputs > 0) {
             let (weights, biases) = layer.of_mut(gradient);
             let last = &hidden[hidden.len() - 1][..rows * layer.inputs];
             let delta = first(delta, rows * layer.inputs);

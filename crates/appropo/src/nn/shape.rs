@@ -31,7 +31,8 @@ impl Inputs {
     }
 }
 
-/// The sizes of a network. Each is between 1 and 2²⁴, above which an index would not be exact.
+/// The sizes of a network. Each is between 1 and 2²⁴, above which an index would not be exact; one of the heads may
+/// have no outputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// What goes in.

@@ -9,7 +9,7 @@ use crate::options::{Kind, OptionError, Options, Part, Range, Step, Table, optio
 use crate::policy::{AnyPolicy, Mixed};
 use crate::random;
 use crate::rl::{Episode, EpisodeWindow, Learner, LearnerContext, MakeLearner};
-use crate::state::{Checkpoint, Loader, Saver};
+use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::vector;
 
 options! {
@@ -19,27 +19,14 @@ options! {
         episodes: usize = Kind::Count(2, 1_000_000), defaulted "25";
         /// ε, by how much the return may fall short.
         epsilon: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0";
-        /// Episodes played afresh to estimate ẑ, 0 or at least 2; 0 takes the last n, which are too good on average because they were waited for. By default 25 where the model is not known, else 0.
-        fresh: Option<usize> = Kind::Count(0, 1_000_000), optional "25";
+        /// Episodes played afresh to estimate ẑ where the last n were waited for and are too good on average, 0 or at least 2; 0 takes them as they are.
+        fresh: usize = Kind::Count(0, 1_000_000), defaulted "25";
         /// Whether the answer is the mixture of the iterates that played the last n episodes rather than the last iterate.
         iterates: bool = Kind::Flag, defaulted "true";
-        /// Whether an answer is given as it is, also if it is not positive, after 20,000 steps and 50 episodes. By default where the model is not known.
-        impatient: Option<bool> = Kind::Flag, optional "true";
+        /// The share of the samples after which an answer is given as it is, also if it is not positive.
+        patience: f64 = Kind::Number(Range::UNIT), defaulted "0.05";
     }
 }
-
-impl LearnedOptions {
-    fn in_force(&self, env: &EnvSpec) -> Self {
-        // Where no model can tell what an answer is worth, episodes must: those that were waited for are too good.
-        let is_unknown = env.model().is_none();
-        let fresh = self.fresh.or(Some(if is_unknown { FRESH } else { 0 }));
-        let impatient = self.impatient.or(Some(is_unknown));
-        Self { fresh, impatient, ..self.clone() }
-    }
-}
-
-/// Episodes that an answer is measured by where the model is not known.
-const FRESH: usize = 25;
 
 /// A learner and how it answers: an oracle.
 #[derive(Debug, Clone)]
@@ -74,14 +61,16 @@ impl MakeOracle for Learned {
         let finite_horizon = context.is_finite_horizon().then_some(horizon);
         let env_alone = context.environment(None)?;
         let rng = random::split(context.rng);
-        let learner = self.learner.make(LearnerContext { env, envs, gamma, limit, finite_horizon, rng })?;
+        let samples = context.samples;
+        let learner =
+            self.learner.make(LearnerContext { env, envs, gamma, limit, finite_horizon, samples, rng })?;
         let estimator = MonteCarlo::new(Episode::new(env_alone, gamma, limit), context.rng);
-        let options = self.options.in_force(env);
-        Ok(AnyOracle::Responding(Box::new(LearnedOracle::new(learner, estimator, context.samples, options)?)))
+        let options = self.options.clone();
+        Ok(AnyOracle::Responding(Box::new(LearnedOracle::new(learner, estimator, samples, options)?)))
     }
 
     fn check(&self, env: &EnvSpec) -> Result<()> {
-        if self.options.fresh == Some(1) {
+        if self.options.fresh == 1 {
             let path = [Self::NAME, "fresh"].map(|key| Step::Key(key.into())).to_vec();
             let message =
                 "fresh: found 1; expected 0, or 2 or more: one episode says nothing of their spread".into();
@@ -91,19 +80,13 @@ impl MakeOracle for Learned {
     }
 
     fn tables(&self, env: &EnvSpec) -> Vec<(String, Table)> {
-        let options = Options::table(&self.options.in_force(env));
+        let options = Options::table(&self.options);
         vec![(Self::NAME.into(), options), (self.learner.name().into(), self.learner.table(env))]
     }
 }
 
-/// Steps that an answer may take before it is given as it is.
-const PATIENT_STEPS: u64 = 20_000;
-
-/// Episodes that it may take at least.
-const PATIENT_EPISODES: usize = 50;
-
-/// Larger returns than this are scaled down to it: a critic that starts at 0 takes long to get to hundreds.
-const LARGEST_RETURN: f64 = 3.0;
+/// The cosine of the angle between two λ that ask for the same.
+const SAME: f64 = 0.99;
 
 /// Episodes that confirm a mixture at most.
 const MOST_AFRESH: usize = 400;
@@ -112,21 +95,31 @@ const MOST_AFRESH: usize = 400;
 const AGAIN: usize = 40;
 
 /// Any learner as a positive-response oracle (section 3.4): it learns for the reward −λ·z until the mean return of the
-/// last n episodes says λ·ẑ ≤ offset + ε.
+/// last n episodes says λ·ẑ ≤ offset + ε, or its patience ends.
 #[derive(Debug)]
 pub struct LearnedOracle {
     learner: Box<dyn Learner>,
     estimator: MonteCarlo,
     budget: u64,
-    fresh: usize,
-    is_impatient: bool,
     options: LearnedOptions,
+    call: Option<Call>,
     window: EpisodeWindow,
     /// Those who played the last n episodes, with how many each of them ended.
     iterates: VecDeque<(usize, Arc<AnyPolicy>)>,
     /// Answers with what is known of them, and how much of it has been told.
     answers: Vec<(Mixed, Estimate, usize)>,
+    /// The λ asked for last, and how many answers to it in a row were no better than those before.
+    stuck: (Vec<f64>, usize),
     samples: u64,
+}
+
+/// A question that is being worked on.
+#[derive(Debug, Clone, PartialEq)]
+struct Call {
+    lam: Vec<f64>,
+    offset: f64,
+    /// The samples at which it is answered in any case.
+    until: u64,
 }
 
 impl LearnedOracle {
@@ -140,19 +133,18 @@ impl LearnedOracle {
     ) -> Result<Self> {
         in_range("episodes", options.episodes as f64, options.episodes > 1, "2 or more")?;
         in_range("epsilon", options.epsilon, options.epsilon >= 0.0, "0 or more")?;
-        let (fresh, is_impatient) = (options.fresh.unwrap_or(0), options.impatient.unwrap_or(false));
-        in_range("fresh episodes", fresh as f64, fresh != 1, "0, or 2 or more")?;
+        in_range("fresh episodes", options.fresh as f64, options.fresh != 1, "0, or 2 or more")?;
         let window = EpisodeWindow::new(options.episodes, estimator.dim());
         Ok(Self {
             learner,
             estimator,
             budget,
-            fresh,
-            is_impatient,
             options,
+            call: None,
             window,
             iterates: VecDeque::new(),
             answers: Vec::new(),
+            stuck: (Vec::new(), 0),
             samples: 0,
         })
     }
@@ -160,10 +152,70 @@ impl LearnedOracle {
     /// The answer of a policy drawn at random, to begin a cache with.
     pub fn random_response(&mut self) -> Result<Response> {
         self.learner.start_afresh();
+        self.unlearnt_response()
+    }
+
+    /// The answer of the policy as it is.
+    fn unlearnt_response(&mut self) -> Result<Response> {
         let policy = Mixed::one(self.learner.policy());
         let mut estimate = Estimate::new(self.estimator.dim());
         self.estimator.play(&policy, self.options.episodes, &mut estimate)?;
         Ok(self.response(policy, estimate, false))
+    }
+
+    /// Begins to work on a question, from the policy that has come closest to it. Where that has not got on lately, it
+    /// explores again, and then a new one is tried.
+    fn begin(&mut self, lam: &[f64], offset: f64) -> Result<()> {
+        self.window.clear();
+        self.iterates.clear();
+        let mut patience = (self.options.patience * self.budget as f64) as u64;
+        self.count_stuck(lam);
+        match self.stuck.1 {
+            0 => self.start_from_best(lam)?,
+            stuck if stuck % 4 == 2 => {
+                self.start_from_best(lam)?;
+                self.learner.explore_again();
+            }
+            stuck if stuck % 4 == 0 => {
+                self.learner.start_afresh();
+                patience *= 2;
+            }
+            _ => {}
+        }
+        self.call = Some(Call { lam: lam.to_vec(), offset, until: self.samples() + patience });
+        Ok(())
+    }
+
+    /// Counts how often the same question was asked without a better answer.
+    fn count_stuck(&mut self, lam: &[f64]) {
+        let alignment = vector::dot(lam, &self.stuck.0) / (vector::norm(lam) * vector::norm(&self.stuck.0));
+        let is_same = alignment > SAME;
+        let is_better = || {
+            let (last, before) = self.answers.split_last()?;
+            let best = before.iter().map(|answer| vector::dot(lam, answer.1.mean())).reduce(f64::min)?;
+            Some(vector::dot(lam, last.1.mean()) < best)
+        };
+        let stuck = if is_same && !is_better().unwrap_or(true) { self.stuck.1 + 1 } else { 0 };
+        self.stuck = (lam.to_vec(), stuck);
+    }
+
+    /// Goes on from the answer that serves λ best, unless that is the last one or not surely better.
+    fn start_from_best(&mut self, lam: &[f64]) -> Result<()> {
+        let payoff = |answer: &(Mixed, Estimate, usize)| {
+            let (mean, spread) = answer.1.with_spread();
+            let variance: f64 = lam.iter().zip(&spread.deviations).map(|(l, d)| (l * d) * (l * d)).sum();
+            (vector::dot(lam, &mean), variance / spread.episodes)
+        };
+        let Some((last, before)) = self.answers.split_last() else { return Ok(()) };
+        let best = before.iter().min_by(|a, b| payoff(a).0.total_cmp(&payoff(b).0));
+        let is_better = |best: &&(Mixed, Estimate, usize)| {
+            let (best, last) = (payoff(best), payoff(last));
+            best.0 + (best.1 + last.1).sqrt() < last.0
+        };
+        match best.filter(is_better).map(|best| best.0.clone()) {
+            Some(policy) => self.start_from(&policy),
+            None => Ok(()),
+        }
     }
 
     /// Adds an iterate that ended so many episodes, and lets go of those who played before the last n.
@@ -184,71 +236,64 @@ impl LearnedOracle {
         }
     }
 
-    /// How large the returns of the last episodes were at rewards of length 1, each measurement counted on its own.
-    fn size(&self, lam: &[f64]) -> f64 {
-        let squares = |sum: &[f64]| sum.iter().zip(lam).map(|(z, l)| (l * z) * (l * z)).sum::<f64>();
-        let count = self.window.sums().count().max(1) as f64;
-        let mean = self.window.sums().map(squares).sum::<f64>() / count;
-        mean.sqrt() / vector::norm(lam).max(f64::MIN_POSITIVE)
-    }
-
     fn response(&mut self, policy: Mixed, estimate: Estimate, gave_up: bool) -> Response {
         let (z_hat, spread) = estimate.with_spread();
         let count = estimate.count();
-        // Without fresh episodes no answer is ever known better.
-        if self.fresh > 0 {
-            self.answers.push((policy.clone(), estimate, count));
-        }
+        self.answers.push((policy.clone(), estimate, count));
         Response { policy, z_hat, spread: Some(spread), bound: None, gave_up }
     }
 }
 
 impl Respond for LearnedOracle {
     fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response> {
+        loop {
+            if let Some(response) = self.work(lam, offset)? {
+                return Ok(response);
+            }
+        }
+    }
+
+    fn work(&mut self, lam: &[f64], offset: f64) -> Result<Option<Response>> {
         dimension("lambda", lam.len(), self.estimator.dim())?;
-        // Learning rates and entropy bonuses are made for rewards and returns of one size; which policy is best does not
-        // depend on it.
-        let length = vector::norm(lam).max(f64::MIN_POSITIVE) * (self.size(lam) / LARGEST_RETURN).max(1.0);
+        let length = vector::norm(lam);
+        if length == 0.0 {
+            // Every policy is as good: there is nothing to learn for.
+            return self.unlearnt_response().map(Some);
+        }
+        if self.call.as_ref().is_none_or(|call| call.lam != lam || call.offset != offset) {
+            self.begin(lam, offset)?;
+        }
         let weights: Vec<f64> = lam.iter().map(|l| -l / length).collect();
-        self.window.clear();
-        self.iterates.clear();
-        let before = self.samples;
-        let gave_up = loop {
-            let player = self.options.iterates.then(|| Arc::new(self.learner.policy()));
-            let over = self.window.episodes();
-            self.samples =
-                self.samples.saturating_add(self.learner.learn(&weights, &mut self.window)? as u64);
-            if let Some(player) = player {
-                self.remember(self.window.episodes() - over, player);
-            }
-            let mean_payoff = vector::dot(lam, &self.window.mean());
-            if self.window.is_full() && mean_payoff <= offset + self.options.epsilon {
-                break false;
-            }
-            if self.samples() >= self.budget {
-                break true;
-            }
-            let had_time =
-                self.samples - before >= PATIENT_STEPS && self.window.episodes() >= PATIENT_EPISODES;
-            if self.is_impatient && had_time {
-                break false;
-            }
-        };
+        let player = self.options.iterates.then(|| Arc::new(self.learner.policy()));
+        let over = self.window.episodes();
+        self.samples = self.samples.saturating_add(self.learner.learn(&weights, &mut self.window)? as u64);
+        if let Some(player) = player {
+            self.remember(self.window.episodes() - over, player);
+        }
+        let mean_payoff = vector::dot(lam, &self.window.mean());
+        let is_positive = self.window.is_full() && mean_payoff <= offset + self.options.epsilon;
+        let is_spent = self.samples() >= self.budget;
+        let had_time = self.call.as_ref().is_none_or(|call| self.samples() >= call.until);
+        if !is_positive && !is_spent && !(had_time && self.window.is_full()) {
+            return Ok(None);
+        }
+        self.call = None;
         let policy = if self.iterates.is_empty() {
             Mixed::one(self.learner.policy())
         } else {
             Mixed::new(self.iterates.drain(..).map(|(episodes, iterate)| (episodes as f64, iterate)))
         };
         let mut estimate = self.window.estimate();
-        if self.fresh > 0 || estimate.count() < 2 {
+        // Episodes that were waited for are too good on average; others are as good as any.
+        if is_positive && self.options.fresh > 0 || estimate.count() < 2 {
             estimate = Estimate::new(lam.len());
-            self.estimator.play(&policy, self.fresh.max(2), &mut estimate)?;
+            self.estimator.play(&policy, self.options.fresh.max(2), &mut estimate)?;
         }
-        Ok(self.response(policy, estimate, gave_up))
+        Ok(Some(self.response(policy, estimate, !is_positive && is_spent)))
     }
 
     fn estimates(&mut self) -> Option<&mut dyn Reestimate> {
-        if self.fresh > 0 { Some(self) } else { None }
+        if self.options.fresh > 0 { Some(self) } else { None }
     }
 
     fn start_from(&mut self, policy: &Mixed) -> Result<()> {
@@ -307,8 +352,14 @@ impl Checkpoint for LearnedOracle {
             to.put(estimate);
             to.put(told);
         }
-        // The next answer goes by how large the returns of this one were.
+        to.put(&self.call.as_ref().map(|call| ((call.lam.clone(), call.offset), call.until)));
         self.window.save(to);
+        to.put(&self.iterates.len());
+        for (episodes, iterate) in &self.iterates {
+            to.put(episodes);
+            to.put_shared(iterate);
+        }
+        to.put(&self.stuck);
         self.estimator.save(to)?;
         self.learner.save(to)
     }
@@ -323,7 +374,22 @@ impl Checkpoint for LearnedOracle {
                 from.get_where("an estimate", |estimate: &Estimate| estimate.mean().len() == dim)?;
             self.answers.push((policy, estimate, from.get()?));
         }
+        type Asked = Option<((Vec<f64>, f64), u64)>;
+        let fits_call = |asked: &Asked| asked.as_ref().is_none_or(|((lam, _), _)| lam.len() == dim);
+        let call = from.get_where("a question", fits_call)?;
+        self.call = call.map(|((lam, offset), until)| Call { lam, offset, until });
         self.window.load(from)?;
+        self.iterates.clear();
+        for _ in 0..from.get_length()? {
+            let episodes = from.get_count("a number of episodes")?;
+            let iterate = from.get_shared::<AnyPolicy>()?;
+            if !self.learner.fits(&iterate) {
+                return Err(misfit("a policy is not one of the learner's"));
+            }
+            self.iterates.push_back((episodes, iterate));
+        }
+        self.stuck =
+            from.get_where("a question", |(lam, _): &(Vec<f64>, usize)| [0, dim].contains(&lam.len()))?;
         self.estimator.load(from)?;
         self.learner.load(from)
     }

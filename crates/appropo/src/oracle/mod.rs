@@ -50,6 +50,11 @@ pub trait Respond: Checkpoint {
     /// may stop at any policy with λ·ẑ ≤ `offset`.
     fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response>;
 
+    /// Works on the answer for a while; `None` where it is not there yet. Asked the same again, it goes on.
+    fn work(&mut self, lam: &[f64], offset: f64) -> Result<Option<Response>> {
+        self.respond(lam, offset).map(Some)
+    }
+
     /// Steps taken in the environment so far.
     fn samples(&self) -> u64 {
         0

@@ -132,6 +132,10 @@ impl NetworkPolicy {
         &self.parameters
     }
 
+    pub(crate) fn parameters_mut(&mut self) -> &mut [f32] {
+        &mut self.parameters
+    }
+
     /// Writes the most likely action, or the mean of a continuous one.
     pub fn most_likely(&self, observation: &[f64], memory: &mut Memory, action: &mut [f64]) {
         let (outputs, drawn) = self.outputs(observation, memory);

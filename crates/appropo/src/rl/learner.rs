@@ -25,6 +25,9 @@ pub trait Learner: Checkpoint {
     /// Goes on from a policy drawn at random.
     fn start_afresh(&mut self);
 
+    /// Goes on from a policy that tries more than the present one, where it can.
+    fn explore_again(&mut self) {}
+
     /// Whether a policy that was saved could be one of its own.
     fn fits(&self, _: &AnyPolicy) -> bool {
         true
@@ -67,6 +70,8 @@ pub struct LearnerContext<'a> {
     pub limit: usize,
     /// Set where nothing is measured any more once an episode is cut off: after these steps, or as the environment says.
     pub finite_horizon: Option<Option<usize>>,
+    /// Steps that all learning may take.
+    pub samples: u64,
     /// All random draws.
     pub rng: Generator,
 }

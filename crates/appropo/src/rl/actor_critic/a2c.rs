@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::ActorCritic;
-use super::{ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Update};
+use super::{ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Schedule, Update};
 use crate::env::EnvSpec;
 use crate::error::Result;
 use crate::nn::Activation;
@@ -13,6 +13,10 @@ options! {
     pub struct A2cOptions {
         /// The step size of the optimiser.
         learning_rate: f64 = Kind::Number(Range::POSITIVE), defaulted "0.003";
+        /// How the learning rate goes on.
+        learning_rate_schedule: Schedule = Kind::Word(Schedule::WORDS), defaulted "\"constant\"";
+        /// The discount that is learnt with, unless the problem's is less: without one, the noise of a whole episode stands behind every action.
+        gamma: f64 = Kind::Number(Range::UNIT), defaulted "0.99";
         /// Steps played in each environment between updates.
         n_steps: usize = Kind::Count(1, MOST), defaulted "16";
         /// λ of generalised advantages: 0 is one step ahead, 1 the whole episode.
@@ -23,8 +27,14 @@ options! {
         vf_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.5";
         /// The largest norm of a gradient.
         max_grad_norm: f64 = Kind::Number(Range::POSITIVE), defaulted "0.5";
+        /// The weight of visits to what is new, against returns of deviation 1.
+        novelty_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "1";
         /// Whether advantages are brought to mean 0 and deviation 1.
         normalize_advantage: bool = Kind::Flag, defaulted "false";
+        /// Whether observations that are numbers are brought to mean 0 and deviation 1.
+        norm_obs: bool = Kind::Flag, defaulted "true";
+        /// Whether rewards are divided by the deviation of their discounted sums.
+        norm_reward: bool = Kind::Flag, defaulted "true";
         /// Units of each hidden layer.
         net_arch: Vec<usize> = Kind::Counts(1, 100_000), defaulted "[128]";
         /// The activation of hidden layers.
@@ -54,16 +64,21 @@ impl MakeLearner for A2cOptions {
             activation: self.activation_fn,
             optimizer: self.optimizer.into(),
             learning_rate: self.learning_rate,
+            learning_rate_schedule: self.learning_rate_schedule,
+            gamma: self.gamma,
             n_steps: Collect::Steps(self.n_steps),
             gae_lambda: self.gae_lambda,
             ent_coef: self.ent_coef as f32,
             vf_coef: self.vf_coef as f32,
             max_grad_norm: self.max_grad_norm as f32,
+            novelty_coef: self.novelty_coef as f32,
             normalize_advantage: self.normalize_advantage,
+            norm_obs: self.norm_obs,
+            norm_reward: self.norm_reward,
             critic: self.critic,
             update: Update::A2c,
         };
-        ActorCritic::in_scene(context, options)
+        ActorCritic::for_context(context, options)
     }
 
     fn table(&self, _: &EnvSpec) -> Table {

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use super::ActorCritic;
-use super::{ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Update};
-use crate::env::EnvSpec;
+use super::{ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Schedule, Update};
+use crate::env::{EnvSpec, Space};
 use crate::error::Result;
 use crate::nn::Activation;
 use crate::options::{Kind, Options, Range, Table, options};
@@ -10,32 +10,42 @@ use crate::random;
 use crate::rl::{Learner, LearnerContext, LearnerEntry, MakeLearner};
 
 options! {
-    /// The options of proximal policy optimisation. Where the defaults differ, the first is for environments whose model
-    /// is known, which have been measured on the rover, and the second for others, measured on the cart-pole.
+    /// The options of proximal policy optimisation. Where defaults differ, the first is for observations that are counted,
+    /// the second for numbers and counted actions, the third for numbers and actions that are numbers.
     pub struct PpoOptions {
-        /// The step size of the optimiser; by default 0.002 or 0.001.
+        /// The step size of the optimiser; by default 0.002, 0.001 or 0.0003.
         learning_rate: Option<f64> = Kind::Number(Range::POSITIVE), optional "0.001";
-        /// Steps played in each environment between updates; by default 64 or 256.
+        /// How the learning rate goes on.
+        learning_rate_schedule: Schedule = Kind::Word(Schedule::WORDS), defaulted "\"constant\"";
+        /// The discount that is learnt with, unless the problem's is less: without one, the noise of a whole episode stands behind every action.
+        gamma: f64 = Kind::Number(Range::UNIT), defaulted "0.99";
+        /// Steps played in each environment between updates; by default 64, 256 or 512.
         n_steps: Option<usize> = Kind::Count(1, MOST), optional "256";
-        /// Rows of a step of the optimiser; by default 32 or 64.
+        /// Rows of a step of the optimiser; by default 32, 64 or 64.
         batch_size: Option<usize> = Kind::Count(1, MOST), optional "64";
-        /// Passes over what was played; by default 4 or 10.
+        /// Passes over what was played; by default 4, 10 or 10.
         n_epochs: Option<usize> = Kind::Count(1, 1000), optional "10";
-        /// λ of generalised advantages: 0 is one step ahead, 1 the whole episode; by default 0.9 or 0.95.
+        /// λ of generalised advantages: 0 is one step ahead, 1 the whole episode; by default 0.9, 0.95 or 0.95.
         gae_lambda: Option<f64> = Kind::Number(Range::UNIT), optional "0.95";
         /// How far the ratio of probabilities may move from 1.
         clip_range: f64 = Kind::Number(Range::POSITIVE), defaulted "0.2";
-        /// The weight of the policy's entropy in the loss; by default 0.003 or 0.
+        /// The weight of the policy's entropy in the loss; by default 0.003, 0.01 or 0.
         ent_coef: Option<f64> = Kind::Number(Range::FROM_ZERO), optional "0.01";
         /// The weight of the critic's error in the loss.
         vf_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.5";
         /// The largest norm of a gradient.
         max_grad_norm: f64 = Kind::Number(Range::POSITIVE), defaulted "0.5";
-        /// Whether advantages are brought to mean 0 and deviation 1; by default false or true.
+        /// The weight of visits to what is new, against returns of deviation 1.
+        novelty_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "1";
+        /// Whether advantages are brought to mean 0 and deviation 1; by default false, true or true.
         normalize_advantage: Option<bool> = Kind::Flag, optional "true";
-        /// Units of each hidden layer; by default one layer of 128, or two of 64.
+        /// Whether observations that are numbers are brought to mean 0 and deviation 1.
+        norm_obs: bool = Kind::Flag, defaulted "true";
+        /// Whether rewards are divided by the deviation of their discounted sums.
+        norm_reward: bool = Kind::Flag, defaulted "true";
+        /// Units of each hidden layer; by default one layer of 128, or two of 64 where observations are numbers.
         net_arch: Option<Vec<usize>> = Kind::Counts(1, 100_000), optional "[64, 64]";
-        /// The activation of hidden layers; by default relu or tanh.
+        /// The activation of hidden layers; by default relu, tanh or tanh.
         activation_fn: Option<Activation> = Kind::Word(Activation::WORDS), optional "\"tanh\"";
         /// How a gradient becomes a step.
         optimizer: OptimizerKind = Kind::Word(OptimizerKind::WORDS), defaulted "\"adam\"";
@@ -52,11 +62,17 @@ pub(in crate::rl) static ENTRY: LearnerEntry = LearnerEntry {
 };
 
 impl PpoOptions {
-    /// These options with all that is left open filled in: what took the fewest samples on the rover where the model is
-    /// known, else on the cart-pole.
+    /// These options with all that is left open filled in, by what is observed and done.
     fn in_force(&self, env: &EnvSpec) -> Self {
-        let by_default = match env.model() {
-            Some(_) => Self::default()
+        let numbers = Self::default()
+            .n_epochs(10)
+            .batch_size(64)
+            .gae_lambda(0.95)
+            .normalize_advantage(true)
+            .net_arch(vec![64, 64])
+            .activation_fn(Activation::Tanh);
+        let by_default = match (env.observations(), env.actions()) {
+            (Space::Discrete(_), _) => Self::default()
                 .learning_rate(2e-3)
                 .n_steps(64)
                 .batch_size(32)
@@ -66,16 +82,12 @@ impl PpoOptions {
                 .normalize_advantage(false)
                 .net_arch(vec![128])
                 .activation_fn(Activation::Relu),
-            None => Self::default()
-                .learning_rate(1e-3)
-                .n_steps(256)
-                .batch_size(64)
-                .n_epochs(10)
-                .gae_lambda(0.95)
-                .ent_coef(0.0)
-                .normalize_advantage(true)
-                .net_arch(vec![64, 64])
-                .activation_fn(Activation::Tanh),
+            (Space::Continuous(_), Space::Discrete(_)) => {
+                numbers.learning_rate(1e-3).n_steps(256).ent_coef(0.01)
+            }
+            (Space::Continuous(_), Space::Continuous(_)) => {
+                numbers.learning_rate(3e-4).n_steps(512).ent_coef(0.0)
+            }
         };
         Self {
             learning_rate: self.learning_rate.or(by_default.learning_rate),
@@ -98,12 +110,17 @@ impl PpoOptions {
             activation: self.activation_fn.unwrap_or(usual.activation),
             optimizer: self.optimizer.into(),
             learning_rate: self.learning_rate.unwrap_or(usual.learning_rate),
+            learning_rate_schedule: self.learning_rate_schedule,
+            gamma: self.gamma,
             n_steps: self.n_steps.map_or(usual.n_steps, Collect::Steps),
             gae_lambda: self.gae_lambda.unwrap_or(usual.gae_lambda),
             ent_coef: self.ent_coef.map_or(usual.ent_coef, |coefficient| coefficient as f32),
             vf_coef: self.vf_coef as f32,
             max_grad_norm: self.max_grad_norm as f32,
+            novelty_coef: self.novelty_coef as f32,
             normalize_advantage: self.normalize_advantage.unwrap_or(usual.normalize_advantage),
+            norm_obs: self.norm_obs,
+            norm_reward: self.norm_reward,
             critic: self.critic,
             update: Update::Ppo {
                 clip_range: self.clip_range as f32,
@@ -121,7 +138,7 @@ impl MakeLearner for PpoOptions {
 
     fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
         let options = self.in_force(context.env).actor_critic();
-        ActorCritic::in_scene(context, options)
+        ActorCritic::for_context(context, options)
     }
 
     fn table(&self, env: &EnvSpec) -> Table {

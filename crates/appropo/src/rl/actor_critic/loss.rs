@@ -1,0 +1,103 @@
+use std::ops::Range;
+
+use super::{ActorCritic, ROWS};
+use crate::error::{Result, finite};
+use crate::nn::{self, Head};
+use crate::policy::{Actions, gaussian_log_density, softmax};
+
+impl ActorCritic {
+    /// Adds up the gradient of the mean loss over rows `order[range]`. `pull` is the derivative of a row's policy
+    /// loss by ln π(a|s), given ln π(a|s) now, the same when the action was drawn, and the advantage.
+    pub(super) fn accumulate(&mut self, range: Range<usize>, pull: impl Fn(f32, f32, f32) -> f32) {
+        let Self { batch, actor, critic, actions, acting, valuing, options, .. } = self;
+        let (entries, heads, width) =
+            (self.episodes[0].observation().len(), self.weights.len(), self.action.len());
+        let outputs = actor.shape().policy;
+        let share = 1.0 / range.len() as f32;
+        let own = actor.parameters() + actions.parameters();
+        let (policy, critic_parameters) = self.parameters.split_at(own);
+        let (actor_parameters, deviations) = policy.split_at(actor.parameters());
+        let (policy_gradient, critic_gradient) = self.gradient.split_at_mut(own);
+        let (actor_gradient, deviation_gradient) = policy_gradient.split_at_mut(actor.parameters());
+        for rows in self.order[range].chunks(ROWS) {
+            self.inputs.clear();
+            for row in rows.iter().map(|row| *row as usize) {
+                self.inputs.extend_from_slice(&batch.inputs[row * entries..(row + 1) * entries]);
+            }
+            actor.forward(actor_parameters, &self.inputs, acting);
+            critic.forward(critic_parameters, &self.inputs, valuing);
+            for (place, row) in rows.iter().map(|row| *row as usize).enumerate() {
+                let (policy, pulled) = head_row(&mut acting.policy, place, outputs);
+                let action = &batch.actions[row * width..(row + 1) * width];
+                let (before, advantage) = (batch.log_probabilities[row], batch.advantages[row]);
+                let pull = |now: f32| share * pull(now, before, advantage);
+                let entropy = share * options.ent_coef;
+                match actions {
+                    Actions::Categorical => pull_logits(policy, pulled, action[0] as usize, pull, entropy),
+                    Actions::Gaussian(_) => {
+                        pull_means(policy, pulled, (deviations, deviation_gradient), action, pull, entropy)
+                    }
+                }
+                let (values, pulled) = head_row(&mut valuing.value, place, heads);
+                let targets = &batch.targets[row * heads..(row + 1) * heads];
+                let left = batch.left[row];
+                for head in 0..heads {
+                    pulled[head] = share * options.vf_coef * left * (left * values[head] - targets[head]);
+                }
+            }
+            actor.backward(actor_parameters, &self.inputs, acting, actor_gradient);
+            critic.backward(critic_parameters, &self.inputs, valuing, critic_gradient);
+        }
+    }
+
+    /// Follows the gradient.
+    pub(super) fn step(&mut self) -> Result<()> {
+        let length = nn::clip(&mut self.gradient, self.options.max_grad_norm);
+        finite("the length of a gradient", &[f64::from(length)])?;
+        self.optimizer.step(&mut self.parameters, &self.gradient);
+        self.gradient.fill(0.0);
+        Ok(())
+    }
+}
+
+/// One row of a head's outputs, and of their gradient.
+fn head_row(head: &mut Head, row: usize, width: usize) -> (&mut [f32], &mut [f32]) {
+    let range = row * width..(row + 1) * width;
+    (&mut head.output[range.clone()], &mut head.gradient[range])
+}
+
+/// Writes the gradient by the logits of a categorical policy; `policy` holds them.
+fn pull_logits(
+    policy: &mut [f32],
+    pulled: &mut [f32],
+    action: usize,
+    pull: impl Fn(f32) -> f32,
+    entropy: f32,
+) {
+    softmax(policy);
+    let logarithm = |p: f32| p.max(f32::MIN_POSITIVE).ln();
+    let disorder: f32 = -policy.iter().map(|&p| p * logarithm(p)).sum::<f32>();
+    let pull = pull(logarithm(policy[action]));
+    for (i, &p) in policy.iter().enumerate() {
+        let chosen = if i == action { 1.0 } else { 0.0 };
+        pulled[i] = pull * (chosen - p) + entropy * p * (logarithm(p) + disorder);
+    }
+}
+
+/// Writes the gradient by the means of a normal policy, and adds that by its logarithmic deviations.
+fn pull_means(
+    means: &[f32],
+    pulled: &mut [f32],
+    (deviations, deviation_gradient): (&[f32], &mut [f32]),
+    action: &[f32],
+    pull: impl Fn(f32) -> f32,
+    entropy: f32,
+) {
+    let pull = pull(gaussian_log_density(means, deviations, action));
+    for i in 0..means.len() {
+        let deviation = deviations[i].exp();
+        let away = (action[i] - means[i]) / deviation;
+        pulled[i] = pull * away / deviation;
+        deviation_gradient[i] += pull * (away * away - 1.0) - entropy;
+    }
+}

@@ -1,0 +1,135 @@
+use super::{ActorCritic, Collect, Critic, narrow};
+use crate::env::Status;
+use crate::error::Result;
+use crate::rl::EpisodeWindow;
+use crate::vector;
+
+impl ActorCritic {
+    /// Plays until the batch is full.
+    pub(super) fn play(&mut self, weights: &[f64], window: &mut EpisodeWindow) -> Result<()> {
+        let mut unfinished = match self.options.n_steps {
+            Collect::Steps(_) => usize::MAX,
+            Collect::Episodes(count) => count,
+        };
+        self.returns.begin(match self.options.critic {
+            Critic::Reward => weights,
+            Critic::Measurements => &[],
+        });
+        self.batch.rows = 0;
+        while unfinished > 0 && self.batch.rows < self.batch.advantages.len() {
+            self.draw_actions()?;
+            for env in 0..self.batch.num_envs {
+                if self.step_in(env, weights)? != Status::Running {
+                    window.add(self.episodes[env].sum());
+                    unfinished -= 1;
+                }
+            }
+            self.batch.rows += self.batch.num_envs;
+        }
+        Ok(())
+    }
+
+    /// Draws the next action of every environment.
+    fn draw_actions(&mut self) -> Result<()> {
+        let (entries, width) = (self.episodes[0].observation().len(), self.action.len());
+        let (num_envs, first) = (self.batch.num_envs, self.batch.rows);
+        for episode in &mut self.episodes[..num_envs] {
+            episode.start_if_over(&mut self.rng)?;
+            self.frame.observe(episode.observation());
+        }
+        for env in 0..num_envs {
+            let (row, episode) = (first + env, &self.episodes[env]);
+            self.batch.left[row] = self.left(episode.steps());
+            let input = &mut self.batch.inputs[row * entries..(row + 1) * entries];
+            self.frame.input(episode.observation(), input);
+        }
+        let own = self.actor.parameters() + self.actions.parameters();
+        let (policy, critic) = self.parameters.split_at(own);
+        let (network, deviations) = policy.split_at(self.actor.parameters());
+        let inputs = &self.batch.inputs[first * entries..(first + num_envs) * entries];
+        self.actor.forward(network, inputs, &mut self.acting);
+        self.critic.forward(critic, inputs, &mut self.valuing);
+        let heads = self.weights.len();
+        for (place, value) in self.valuing.value.output.iter().enumerate() {
+            self.batch.values[first * heads + place] = self.batch.left[first + place / heads] * value;
+        }
+        let outputs = self.actor.shape().policy;
+        for (env, episode) in self.episodes[..num_envs].iter_mut().enumerate() {
+            let row = first + env;
+            let output = &mut self.acting.policy.output[env * outputs..(env + 1) * outputs];
+            let drawn = &mut self.batch.actions[row * width..(row + 1) * width];
+            self.batch.log_probabilities[row] = self.actions.draw(output, deviations, &mut self.rng, drawn);
+            self.frame.action(&self.actions, drawn, &mut self.action);
+            episode.submit_action(&self.action)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the step of one environment.
+    fn step_in(&mut self, env: usize, weights: &[f64]) -> Result<Status> {
+        let (row, width, heads) = (self.batch.rows + env, self.action.len(), self.weights.len());
+        let drawn = &self.batch.actions[row * width..(row + 1) * width];
+        self.frame.action(&self.actions, drawn, &mut self.action);
+        let episode = &mut self.episodes[env];
+        let mut status = episode.step(&self.action, &mut self.rng)?;
+        if status == Status::CutOff && self.is_finite_horizon {
+            status = Status::Ended;
+            self.horizon = self.horizon.max(Some(episode.steps()));
+        }
+        self.batch.status[row] = status;
+        let gains = &mut self.batch.gains[row * heads..(row + 1) * heads];
+        let (gains, newness) = gains.split_at_mut(heads - usize::from(self.novelty.is_some()));
+        if let Some(novelty) = &mut self.novelty {
+            newness.fill(novelty.visit(episode.observation()));
+        }
+        match self.options.critic {
+            Critic::Reward => gains[0] = vector::dot(weights, episode.z()) as f32,
+            Critic::Measurements => narrow(episode.z(), gains),
+        }
+        self.returns.add(env, gains, self.gamma.into(), status != Status::Running);
+        // The next row of this environment is not the state that this step led to.
+        let is_last = row + self.batch.num_envs >= self.batch.advantages.len();
+        if status == Status::CutOff || (status == Status::Running && is_last) {
+            self.inputs.clear();
+            self.inputs.resize(episode.observation().len(), 0.0);
+            self.frame.input(episode.observation(), &mut self.inputs);
+            let left = self.left(self.episodes[env].steps());
+            let own = self.actor.parameters() + self.actions.parameters();
+            self.critic.forward(&self.parameters[own..], &self.inputs, &mut self.valuing);
+            let after = &mut self.batch.after[row * heads..(row + 1) * heads];
+            for (after, value) in after.iter_mut().zip(&self.valuing.value.output) {
+                *after = left * value;
+            }
+        }
+        Ok(status)
+    }
+
+    /// Divides what was gained by the size of returns, and says what each head counts for.
+    pub(super) fn scale_gains(&mut self, weights: &[f64]) {
+        let heads = self.weights.len();
+        let rewards = heads - usize::from(self.novelty.is_some());
+        let gains = &mut self.batch.gains[..self.batch.rows * heads];
+        match self.options.critic {
+            Critic::Reward => self.weights[0] = 1.0,
+            Critic::Measurements => narrow(weights, &mut self.weights),
+        }
+        if self.options.norm_reward {
+            for (head, weight) in self.weights[..rewards].iter_mut().enumerate() {
+                let deviation = self.returns.deviation(head) as f32;
+                gains.iter_mut().skip(head).step_by(heads).for_each(|gain| *gain /= deviation);
+                *weight *= deviation;
+            }
+            let length = self.weights[..rewards].iter().map(|weight| weight * weight).sum::<f32>().sqrt();
+            if length > 0.0 {
+                self.weights[..rewards].iter_mut().for_each(|weight| *weight /= length);
+            }
+        }
+        if self.novelty.is_some() {
+            // Only what is newer than the rest counts: to go on for longer is nothing new.
+            let mean = gains.iter().skip(rewards).step_by(heads).sum::<f32>() / self.batch.rows as f32;
+            let share = 1.0 - self.gamma;
+            gains.iter_mut().skip(rewards).step_by(heads).for_each(|gain| *gain = share * (*gain - mean));
+            self.weights[rewards] = self.options.novelty_coef;
+        }
+    }
+}
