@@ -85,8 +85,11 @@ impl MakeOracle for Learned {
     }
 }
 
-/// The cosine of the angle between two λ that ask for the same.
-const SAME: f64 = 0.99;
+/// The least cosine of the angle between two λ that ask for about the same.
+const ALIKE: f64 = 0.95;
+
+/// Answers in a row that must bring nothing before a new policy is tried; after half of them the present one explores again.
+const RESTART: usize = 6;
 
 /// Episodes that confirm a mixture at most.
 const MOST_AFRESH: usize = 400;
@@ -106,10 +109,7 @@ pub struct LearnedOracle {
     window: EpisodeWindow,
     /// Those who played the last n episodes, with how many each of them ended.
     iterates: VecDeque<(usize, Arc<AnyPolicy>)>,
-    /// Answers with what is known of them, and how much of it has been told.
-    answers: Vec<(Mixed, Estimate, usize)>,
-    /// The λ asked for last, and how many answers to it in a row were no better than those before.
-    stuck: (Vec<f64>, usize),
+    answers: Vec<Answered>,
     samples: u64,
 }
 
@@ -120,6 +120,32 @@ struct Call {
     offset: f64,
     /// The samples at which it is answered in any case.
     until: u64,
+    /// The least that the last n episodes have paid λ so far.
+    best: f64,
+}
+
+/// A question that was answered.
+#[derive(Debug)]
+struct Answered {
+    lam: Vec<f64>,
+    policy: Mixed,
+    estimate: Estimate,
+    /// How many episodes of the estimate have been told.
+    told: usize,
+}
+
+impl Answered {
+    /// What the policy pays λ, and the variance of that estimate.
+    fn payoff(&self, lam: &[f64]) -> (f64, f64) {
+        let (mean, spread) = self.estimate.with_spread();
+        let variance: f64 = lam.iter().zip(&spread.deviations).map(|(l, d)| (l * d) * (l * d)).sum();
+        (vector::dot(lam, &mean), variance / spread.episodes)
+    }
+
+    /// The cosine of the angle between two questions.
+    fn likeness(&self, lam: &[f64]) -> f64 {
+        vector::dot(lam, &self.lam) / (vector::norm(lam) * vector::norm(&self.lam)).max(f64::MIN_POSITIVE)
+    }
 }
 
 impl LearnedOracle {
@@ -144,7 +170,6 @@ impl LearnedOracle {
             window,
             iterates: VecDeque::new(),
             answers: Vec::new(),
-            stuck: (Vec::new(), 0),
             samples: 0,
         })
     }
@@ -160,62 +185,79 @@ impl LearnedOracle {
         let policy = Mixed::one(self.learner.policy());
         let mut estimate = Estimate::new(self.estimator.dim());
         self.estimator.play(&policy, self.options.episodes, &mut estimate)?;
-        Ok(self.response(policy, estimate, false))
+        Ok(self.response(&vec![0.0; self.estimator.dim()], policy, estimate, false))
     }
 
-    /// Begins to work on a question, from the policy that has come closest to it. Where that has not got on lately, it
-    /// explores again, and then a new one is tried.
+    /// Begins to work on a question, from the policy that serves it best. Where that has not got on lately, it explores
+    /// again, and then a new one is tried.
     fn begin(&mut self, lam: &[f64], offset: f64) -> Result<()> {
         self.window.clear();
         self.iterates.clear();
-        let mut patience = (self.options.patience * self.budget as f64) as u64;
-        self.count_stuck(lam);
-        match self.stuck.1 {
-            0 => self.start_from_best(lam)?,
-            stuck if stuck % 4 == 2 => {
+        match self.failures(lam) % RESTART {
+            0 if self.failures(lam) > 0 => self.learner.start_afresh(),
+            failures => {
                 self.start_from_best(lam)?;
-                self.learner.explore_again();
+                if failures == RESTART / 2 {
+                    self.learner.explore_again();
+                }
             }
-            stuck if stuck % 4 == 0 => {
-                self.learner.start_afresh();
-                patience *= 2;
-            }
-            _ => {}
         }
-        self.call = Some(Call { lam: lam.to_vec(), offset, until: self.samples() + patience });
+        let until = self.samples() + self.patience();
+        self.call = Some(Call { lam: lam.to_vec(), offset, until, best: f64::INFINITY });
         Ok(())
     }
 
-    /// Counts how often the same question was asked without a better answer.
-    fn count_stuck(&mut self, lam: &[f64]) {
-        let alignment = vector::dot(lam, &self.stuck.0) / (vector::norm(lam) * vector::norm(&self.stuck.0));
-        let is_same = alignment > SAME;
-        let is_better = || {
-            let (last, before) = self.answers.split_last()?;
-            let best = before.iter().map(|answer| vector::dot(lam, answer.1.mean())).reduce(f64::min)?;
-            Some(vector::dot(lam, last.1.mean()) < best)
-        };
-        let stuck = if is_same && !is_better().unwrap_or(true) { self.stuck.1 + 1 } else { 0 };
-        self.stuck = (lam.to_vec(), stuck);
+    /// Steps that may bring nothing.
+    fn patience(&self) -> u64 {
+        (self.options.patience * self.budget as f64) as u64
     }
 
-    /// Goes on from the answer that serves λ best, unless that is the last one or not surely better.
+    /// How many answers in a row to questions like this were no better than the best before.
+    fn failures(&self, lam: &[f64]) -> usize {
+        let (mut best, mut failures) = (f64::INFINITY, 0);
+        for answer in &self.answers {
+            let payoff = vector::dot(lam, answer.estimate.mean());
+            if payoff < best {
+                (best, failures) = (payoff, 0);
+            } else if answer.likeness(lam) > ALIKE {
+                failures += 1;
+            }
+        }
+        failures
+    }
+
+    /// Goes on from the answer that serves λ best, and of those that may be as good, from that to the question most like
+    /// it.
     fn start_from_best(&mut self, lam: &[f64]) -> Result<()> {
-        let payoff = |answer: &(Mixed, Estimate, usize)| {
-            let (mean, spread) = answer.1.with_spread();
-            let variance: f64 = lam.iter().zip(&spread.deviations).map(|(l, d)| (l * d) * (l * d)).sum();
-            (vector::dot(lam, &mean), variance / spread.episodes)
+        let payoff = |answer: &Answered| answer.payoff(lam);
+        let Some(best) = self.answers.iter().map(payoff).reduce(|a, b| if b.0 < a.0 { b } else { a }) else {
+            return Ok(());
         };
-        let Some((last, before)) = self.answers.split_last() else { return Ok(()) };
-        let best = before.iter().min_by(|a, b| payoff(a).0.total_cmp(&payoff(b).0));
-        let is_better = |best: &&(Mixed, Estimate, usize)| {
-            let (best, last) = (payoff(best), payoff(last));
-            best.0 + (best.1 + last.1).sqrt() < last.0
+        let may_be_best = |answer: &&Answered| {
+            let (mean, variance) = payoff(answer);
+            mean <= best.0 + (variance + best.1).sqrt()
         };
-        match best.filter(is_better).map(|best| best.0.clone()) {
+        let likeness = |answer: &&Answered| answer.likeness(lam);
+        let found =
+            self.answers.iter().filter(may_be_best).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        let is_last =
+            |answer: &&Answered| self.answers.last().is_some_and(|last| std::ptr::eq(last, *answer));
+        match found.filter(|answer| !is_last(answer)).map(|answer| answer.policy.clone()) {
             Some(policy) => self.start_from(&policy),
             None => Ok(()),
         }
+    }
+
+    /// What the last episodes paid λ on average, and its standard error.
+    fn payoff(&self, lam: &[f64]) -> (f64, f64) {
+        let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+        for payoff in self.window.sums().map(|sum| vector::dot(lam, sum)) {
+            count += 1.0;
+            let away = payoff - mean;
+            mean += away / count;
+            squares += away * (payoff - mean);
+        }
+        (mean, (squares / count).sqrt() / f64::sqrt(count))
     }
 
     /// Adds an iterate that ended so many episodes, and lets go of those who played before the last n.
@@ -236,10 +278,10 @@ impl LearnedOracle {
         }
     }
 
-    fn response(&mut self, policy: Mixed, estimate: Estimate, gave_up: bool) -> Response {
+    fn response(&mut self, lam: &[f64], policy: Mixed, estimate: Estimate, gave_up: bool) -> Response {
         let (z_hat, spread) = estimate.with_spread();
-        let count = estimate.count();
-        self.answers.push((policy.clone(), estimate, count));
+        let told = estimate.count();
+        self.answers.push(Answered { lam: lam.to_vec(), policy: policy.clone(), estimate, told });
         Response { policy, z_hat, spread: Some(spread), bound: None, gave_up }
     }
 }
@@ -270,11 +312,22 @@ impl Respond for LearnedOracle {
         if let Some(player) = player {
             self.remember(self.window.episodes() - over, player);
         }
-        let mean_payoff = vector::dot(lam, &self.window.mean());
-        let is_positive = self.window.is_full() && mean_payoff <= offset + self.options.epsilon;
         let is_spent = self.samples() >= self.budget;
-        let had_time = self.call.as_ref().is_none_or(|call| self.samples() >= call.until);
-        if !is_positive && !is_spent && !(had_time && self.window.is_full()) {
+        let mut is_positive = false;
+        if self.window.is_full() {
+            let (payoff, error) = self.payoff(lam);
+            // What is positive by luck is no use.
+            is_positive = payoff + error <= offset + self.options.epsilon;
+            let (now, patience) = (self.samples(), self.patience());
+            let Some(call) = &mut self.call else { return Ok(None) };
+            if payoff < call.best - error {
+                (call.best, call.until) = (payoff, now + patience);
+            }
+            let had_time = now >= call.until;
+            if !is_positive && !is_spent && !had_time {
+                return Ok(None);
+            }
+        } else if !is_spent {
             return Ok(None);
         }
         self.call = None;
@@ -289,7 +342,7 @@ impl Respond for LearnedOracle {
             estimate = Estimate::new(lam.len());
             self.estimator.play(&policy, self.options.fresh.max(2), &mut estimate)?;
         }
-        Ok(Some(self.response(policy, estimate, !is_positive && is_spent)))
+        Ok(Some(self.response(lam, policy, estimate, !is_positive && is_spent)))
     }
 
     fn estimates(&mut self) -> Option<&mut dyn Reestimate> {
@@ -316,16 +369,16 @@ impl Reestimate for LearnedOracle {
         if self.samples() >= self.budget {
             return Ok(());
         }
-        let answer = self.answers.iter_mut().find(|answer| answer.0.is_same(policy));
+        let answer = self.answers.iter_mut().find(|answer| answer.policy.is_same(policy));
         let episodes = (weight * AGAIN as f64).ceil() as usize;
-        answer.map_or(Ok(()), |answer| self.estimator.play(policy, episodes, &mut answer.1))
+        answer.map_or(Ok(()), |answer| self.estimator.play(policy, episodes, &mut answer.estimate))
     }
 
     fn measure_again(&mut self, policy: &Mixed) -> Option<(Vec<f64>, Spread)> {
-        let found = self.answers.iter_mut().find(|answer| answer.0.is_same(policy));
-        found.filter(|answer| answer.1.count() > answer.2).map(|answer| {
-            answer.2 = answer.1.count();
-            answer.1.with_spread()
+        let found = self.answers.iter_mut().find(|answer| answer.policy.is_same(policy));
+        found.filter(|answer| answer.estimate.count() > answer.told).map(|answer| {
+            answer.told = answer.estimate.count();
+            answer.estimate.with_spread()
         })
     }
 
@@ -347,19 +400,20 @@ impl Checkpoint for LearnedOracle {
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put(&self.samples);
         to.put(&self.answers.len());
-        for (policy, estimate, told) in &self.answers {
+        for Answered { lam, policy, estimate, told } in &self.answers {
+            to.put(lam);
             to.put(policy);
             to.put(estimate);
             to.put(told);
         }
-        to.put(&self.call.as_ref().map(|call| ((call.lam.clone(), call.offset), call.until)));
+        let saved = |call: &Call| ((call.lam.clone(), call.offset), (call.until, call.best));
+        to.put(&self.call.as_ref().map(saved));
         self.window.save(to);
         to.put(&self.iterates.len());
         for (episodes, iterate) in &self.iterates {
             to.put(episodes);
             to.put_shared(iterate);
         }
-        to.put(&self.stuck);
         self.estimator.save(to)?;
         self.learner.save(to)
     }
@@ -369,15 +423,16 @@ impl Checkpoint for LearnedOracle {
         self.answers.clear();
         let dim = self.estimator.dim();
         for _ in 0..from.get_length()? {
+            let lam = from.get_where("λ", |lam: &Vec<f64>| lam.len() == dim)?;
             let policy = from.get_where("a policy", |policy| fits(self, policy))?;
             let estimate =
                 from.get_where("an estimate", |estimate: &Estimate| estimate.mean().len() == dim)?;
-            self.answers.push((policy, estimate, from.get()?));
+            self.answers.push(Answered { lam, policy, estimate, told: from.get()? });
         }
-        type Asked = Option<((Vec<f64>, f64), u64)>;
+        type Asked = Option<((Vec<f64>, f64), (u64, f64))>;
         let fits_call = |asked: &Asked| asked.as_ref().is_none_or(|((lam, _), _)| lam.len() == dim);
         let call = from.get_where("a question", fits_call)?;
-        self.call = call.map(|((lam, offset), until)| Call { lam, offset, until });
+        self.call = call.map(|((lam, offset), (until, best))| Call { lam, offset, until, best });
         self.window.load(from)?;
         self.iterates.clear();
         for _ in 0..from.get_length()? {
@@ -388,8 +443,6 @@ impl Checkpoint for LearnedOracle {
             }
             self.iterates.push_back((episodes, iterate));
         }
-        self.stuck =
-            from.get_where("a question", |(lam, _): &(Vec<f64>, usize)| [0, dim].contains(&lam.len()))?;
         self.estimator.load(from)?;
         self.learner.load(from)
     }

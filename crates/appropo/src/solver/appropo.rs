@@ -142,7 +142,7 @@ pub(super) struct Game<'a> {
 }
 
 /// Standard errors by which fresh episodes must keep away from the set's edge to confirm a mixture.
-const CONFIRMING_ERRORS: f64 = 1.0;
+const CONFIRMING_ERRORS: f64 = 2.0;
 
 /// How often a mixture is looked at again before another answer is asked for.
 const LOOKS: usize = 20;
@@ -247,9 +247,9 @@ impl Game<'_> {
         if holds(self.set, &mean, &errors, self.rule.tolerance) {
             return Ok(true);
         }
-        let grows = self.player.margin().map_or(Ok(false), |margin| margin.increase_margin())?;
+        self.player.margin().map_or(Ok(false), |margin| margin.increase_margin())?;
         self.record.weigh(self.player);
-        Ok(!grows)
+        Ok(false)
     }
 
     /// Shows a round to the observer; `false` where it has seen enough.
