@@ -232,7 +232,7 @@ fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Library
     let learner = a2c(&model, random::split(&mut rng))?;
     let estimator = MonteCarlo::new(Episode::new(simulator(&model), GAMMA, HORIZON), &mut rng);
     // ẑ comes from the same n episodes, as in the paper.
-    let options = LearnedOptions::default().episodes(n).iterates(false);
+    let options = LearnedOptions::default().episodes(n).iterates(false).fresh(0_usize).patience(1.0);
     let mut oracle = Cache::new(LearnedOracle::new(Box::new(learner), estimator, SAMPLES, options)?);
     for _ in 0..RANDOM_POLICIES {
         let answer = oracle.oracle().random_response()?;

@@ -19,11 +19,11 @@ options! {
         episodes: usize = Kind::Count(2, 1_000_000), defaulted "25";
         /// ε, by how much the return may fall short.
         epsilon: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0";
-        /// Episodes played afresh to estimate ẑ where the last n were waited for and are too good on average, 0 or at least 2; 0 takes them as they are.
+        /// Episodes played afresh to estimate ẑ where the last n were waited for, which are too good on average; 0 or at least 2, and 0 takes them as they are.
         fresh: usize = Kind::Count(0, 1_000_000), defaulted "25";
         /// Whether the answer is the mixture of the iterates that played the last n episodes rather than the last iterate.
         iterates: bool = Kind::Flag, defaulted "true";
-        /// The share of the samples after which an answer is given as it is, also if it is not positive.
+        /// The share of the samples after which an answer that gets no better is given as it is.
         patience: f64 = Kind::Number(Range::UNIT), defaulted "0.05";
     }
 }
@@ -316,8 +316,9 @@ impl Respond for LearnedOracle {
         let mut is_positive = false;
         if self.window.is_full() {
             let (payoff, error) = self.payoff(lam);
-            // What is positive by luck is no use.
-            is_positive = payoff + error <= offset + self.options.epsilon;
+            // What is positive by luck is no use where it will be looked at again.
+            let luck = if self.options.fresh > 0 { error } else { 0.0 };
+            is_positive = payoff + luck <= offset + self.options.epsilon;
             let (now, patience) = (self.samples(), self.patience());
             let Some(call) = &mut self.call else { return Ok(None) };
             if payoff < call.best - error {

@@ -105,7 +105,7 @@ pub struct ActorCriticOptions {
 }
 
 impl ActorCriticOptions {
-    /// The paper's A2C: 128 ReLU units, learning rate 1e-2, one step of learning a batch.
+    /// The paper's A2C: 128 ReLU units, learning rate 1e-2, one step of learning a batch, rewards as they are.
     pub fn a2c() -> Self {
         Self {
             net_arch: vec![128],
@@ -122,7 +122,7 @@ impl ActorCriticOptions {
             novelty_coef: 0.0,
             normalize_advantage: false,
             norm_obs: true,
-            norm_reward: true,
+            norm_reward: false,
             critic: Critic::Reward,
             update: Update::A2c,
         }
@@ -137,6 +137,7 @@ impl ActorCriticOptions {
             n_steps: Collect::Steps(64),
             gae_lambda: 0.95,
             normalize_advantage: true,
+            norm_reward: true,
             update: Update::Ppo { clip_range: 0.2, n_epochs: 10, batch_size: 64 },
             ..Self::a2c()
         }
