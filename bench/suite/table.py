@@ -48,7 +48,10 @@ def summary(results: list[Result]) -> str:
 
 def problems() -> str:
     """What each problem asks."""
-    rows = ["| Problem | Environment | Asked, of an episode's sums | Samples | Why it is feasible |", "|" + " --- |" * 5]
+    rows = [
+        "| Problem | Environment | Asked, of an episode's sums | Samples | Why it is feasible |",
+        "|" + " --- |" * 5,
+    ]
     for task in TASKS:
         asked = ", ".join(map(str, task.bounds))
         rows.append(f"| `{task.name}` | {task.env} | {asked} | {task.samples:,} | {task.reason} |")
@@ -68,8 +71,8 @@ def found(results: list[Result]) -> str:
         task = BY_NAME.get(problem)
         at = "" if task is None or budget == task.samples else f", {budget:,} samples"
         rows.append(
-            f"| `{problem}` | {named}{at} | {_feasible(group)} of {len(group)} | {_total(group, 'false'):.0f} | {samples} "
-            f"| {_total(group, 'learning_seconds'):.0f} | {_total(group, 'judging_seconds'):.0f} |"
+            f"| `{problem}` | {named}{at} | {_feasible(group)} of {len(group)} | {_total(group, 'false'):.0f} "
+            f"| {samples} | {_total(group, 'learning_seconds'):.0f} | {_total(group, 'judging_seconds'):.0f} |"
         )
     return "\n".join(rows)
 
