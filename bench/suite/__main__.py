@@ -1,7 +1,7 @@
 """The suite: how many problems are decided, on environments that others wrote, for several seeds.
 
 Every problem, seed and method runs in a process of its own. Results are kept in a JSON file, and what is there is not
-run again.
+run again unless it failed.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def main() -> int:
         for method in methods
     ]
     if not given.again:
-        jobs = [job for job in jobs if identity(job.about()) not in results.by_identity]
+        ended = {key for key, result in results.by_identity.items() if result["verdict"] != "failed"}
+        jobs = [job for job in jobs if identity(job.about()) not in ended]
     with ThreadPoolExecutor(given.jobs) as threads:
         for done in as_completed([threads.submit(job.run, given.limit) for job in jobs]):
             results.add(done.result())
