@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ class PPOLagrangian(SB3):
 
     def __init__(self, bounds: list[Bound], measures: dict[str, int], samples: int, seed: int, policy: str) -> None:
         super().__init__(PPO, policy, seed=seed, device="cpu")
+        #: How long it learnt.
+        self.seconds = 0.0
         self._budget = samples
         places = dict(zip(measures, np.cumsum([0, *measures.values()]), strict=False))
         units = np.array([max(1.0, abs(bound.limit)) for bound in bounds])
@@ -39,6 +42,7 @@ class PPOLagrangian(SB3):
 
     def respond(self, lam: NDArray[np.float64], offset: float) -> tuple[Any, NDArray[np.float64]]:
         assert self._problem is not None
+        started = time.perf_counter()
         world, rollout = self._worlds[0], self._model.n_steps
         world.gamma = self._problem._discount
         mean = square = np.zeros(len(self._multipliers))
@@ -57,5 +61,6 @@ class PPOLagrangian(SB3):
             step /= np.sqrt(square / (1 - DECAY_SQUARE**update)) + SMALL
             self._multipliers = np.maximum(0.0, self._multipliers + MULTIPLIER_RATE * step)
         self.samples = self._model.num_timesteps
+        self.seconds = time.perf_counter() - started
         rows = world.sums[-EPISODES:] or [self._episode()]
         return self._frozen(), np.asarray(rows)

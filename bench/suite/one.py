@@ -26,22 +26,17 @@ LONGEST = 1_000
 
 def solve(task: Task, seed: int, method: str, oracle: str | None, samples: int) -> dict[str, Any]:
     problem = task.problem()
-    settings: dict[str, Any] = {"oracle": oracle or task.oracle, "samples": samples}
-    if method == "sb3-lagrangian":
-        settings = {"oracle": _lagrangian(task, problem, seed, samples), "rounds": 1}
+    by_method = _by_lagrangian if method == "sb3-lagrangian" else _by_appropo
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as place:
-        result = ap.solve(problem, seed=seed, run=Path(place) / "run", progress=False, **settings)
-        total = time.perf_counter() - started
-        times = json.loads((Path(place) / "run" / "times.json").read_text())
+    result, learning, judging = by_method(task, problem, seed, oracle, samples)
     return {
         "verdict": result.verdict,
         "samples": result.samples,
         "rounds": result.oracle_calls,
         "distance": result.distance,
-        "learning_seconds": times["oracle"] + times["player"],
-        "judging_seconds": times["evaluation"],
-        "total_seconds": total,
+        "learning_seconds": learning,
+        "judging_seconds": judging,
+        "total_seconds": time.perf_counter() - started,
         "judging_samples": (result.evaluation or {}).get("samples", 0),
         "measurements": {name: np.asarray(value).tolist() for name, value in result.measurements.items()},
         "reason": result.failure or result.reason,
@@ -49,7 +44,21 @@ def solve(task: Task, seed: int, method: str, oracle: str | None, samples: int) 
     }
 
 
-def _lagrangian(task: Task, problem: ap.Problem, seed: int, samples: int) -> Any:
+def _by_appropo(
+    task: Task, problem: ap.Problem, seed: int, oracle: str | None, samples: int
+) -> tuple[ap.Result, float, float]:
+    """The result, and the seconds of learning and of judging."""
+    with tempfile.TemporaryDirectory() as place:
+        run = Path(place) / "run"
+        result = ap.solve(problem, oracle=oracle or task.oracle, samples=samples, seed=seed, run=run, progress=False)
+        times = json.loads((run / "times.json").read_text())
+    return result, times["oracle"] + times["player"], times["evaluation"]
+
+
+def _by_lagrangian(
+    task: Task, problem: ap.Problem, seed: int, oracle: str | None, samples: int
+) -> tuple[ap.Result, float, float]:
+    """The same: one answer, which appropo judges as it judges its own."""
     import gymnasium
     import torch
     from lagrangian import PPOLagrangian
@@ -57,7 +66,10 @@ def _lagrangian(task: Task, problem: ap.Problem, seed: int, samples: int) -> Any
     torch.set_num_threads(1)
     space = problem._played().env.observation_space
     policy = "MultiInputPolicy" if isinstance(space, gymnasium.spaces.Dict) else "MlpPolicy"
-    return PPOLagrangian(task.bounds, problem.measures, samples, seed, policy)
+    learner = PPOLagrangian(task.bounds, problem.measures, samples, seed, policy)
+    started = time.perf_counter()
+    result = ap.solve(problem, oracle=learner, rounds=1, seed=seed, progress=False)
+    return result, learner.seconds, time.perf_counter() - started - learner.seconds
 
 
 def _checked(task: Task, problem: ap.Problem, result: ap.Result, seed: int) -> dict[str, Any]:
