@@ -193,8 +193,13 @@ def main() -> int:
         if (env, method, seed, round(TASKS[env][0] * given.scale)) not in there
     ]
     with ProcessPoolExecutor(given.jobs, max_tasks_per_child=1) as processes:
-        for done in as_completed([processes.submit(run, *job, given.scale) for job in jobs]):
-            result = done.result()
+        running = {processes.submit(run, *job, given.scale): job for job in jobs}
+        for done in as_completed(running):
+            try:
+                result = done.result()
+            except Exception as error:
+                print(*running[done], f"failed: {error}", file=sys.stderr, flush=True)
+                continue
             results.append(result)
             given.out.write_text(json.dumps(results, indent=1) + "\n")
             speed = result["samples"] / result["seconds"]
