@@ -11,6 +11,5 @@ cd "$(dirname "$0")/.." || exit 2
 set_up
 wheels=$(mktemp -d) || exit 2
 trap 'rm -rf "$wheels"' EXIT
-"$venv/bin/maturin" build --release --quiet --interpreter "$venv/bin/python" --out "$wheels" >&2 || stop 2 "no wheel (see above)"
-"$venv/bin/python" -m pip install --quiet --no-deps --force-reinstall "$wheels"/*.whl >&2 || stop 2 "it can't be installed"
+install_package "$wheels"
 OMP_NUM_THREADS=1 "$venv/bin/python" bench/package.py "$wheels"/*.whl
