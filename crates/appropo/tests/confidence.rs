@@ -134,10 +134,13 @@ fn misses(
     (missed, wrong)
 }
 
+/// A distribution: its name, mean, standard deviation, range where it has one, and a draw.
+type Law = (&'static str, f64, f64, Option<(f64, f64)>, fn(&mut Generator) -> f64);
+
 /// Policies near the edge, judged again and again: the region of any look that misses counts.
 fn covers(repetitions: u64) {
     let most = repetitions / 20;
-    let laws: [(&str, f64, f64, Option<(f64, f64)>, fn(&mut Generator) -> f64); 6] = [
+    let laws: [Law; 6] = [
         ("1 of 100", 0.01, 0.1, Some((0.0, 1.0)), |rng| f64::from(random::unit(rng) < 0.01)),
         ("1 of 2", 0.5, 0.5, Some((0.0, 1.0)), |rng| f64::from(random::unit(rng) < 0.5)),
         ("exponential", 1.0, 1.0, None, |rng| -(1.0 - random::unit(rng)).ln()),

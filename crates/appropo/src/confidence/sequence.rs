@@ -36,11 +36,11 @@ const BETS: u32 = 16;
 /// r = √(2(nρ² + 1)/(nρ²) · ln(d√(nρ² + 1)/α) · S)/n,   S = Σ (Xᵢ − mean)² + b² ln(2d/α),
 /// ```
 ///
-/// with ρ such that it is tightest for 200 samples, and b the **observed range**, made to reach to 0, or max(1, |value|)
-/// where nothing varied. The b² is ours, and vanishes as n grows. n samples do not rule out that an episode of ln(2d/α)/n
-/// is of a kind that was not seen, such as one that comes to nothing: the radius allows for that. The assumption is that
-/// of every normal approximation: the level is not proved, and an outcome that is both much further out than all that
-/// was seen and too rare to be seen is missed.
+/// with ρ such that it is tightest for 200 samples and b the **observed range**, but at least b₀ ln(2d/α)/n, where b₀ is
+/// the observed range made to reach to 0, or max(1, |value|) where nothing varied. Both are ours and vanish as n grows.
+/// n samples do not rule out that an episode in n/ln(2d/α) is of a kind that was not seen, such as one that comes to
+/// nothing: the radius allows for that. The assumption is that of every normal approximation: the level is not proved, and
+/// an outcome that is both much further out than all that was seen and too rare to be seen is missed.
 ///
 /// `ranges` has the interval of each entry, or is empty.
 pub fn radii(estimate: &Estimate, ranges: &[Option<(f64, f64)>], alpha: f64) -> Result<Vec<f64>> {
@@ -58,19 +58,22 @@ pub fn radii(estimate: &Estimate, ranges: &[Option<(f64, f64)>], alpha: f64) -> 
         Ok(match width {
             _ if n < 2.0 => f64::INFINITY,
             Some(width) => bounded(squares, n, width, level),
-            None => asymptotic(squares, n, observed(estimate.range(entry)), level),
+            None => asymptotic(squares, n, estimate.range(entry), level),
         })
     };
     (0..dim).map(radius).collect()
 }
 
-/// The radius for an observed range b, at the level 1 − α.
-fn asymptotic(squares: f64, n: f64, b: f64, alpha: f64) -> f64 {
+/// The radius for an observed range, at the level 1 − α.
+fn asymptotic(squares: f64, n: f64, (least, largest): (f64, f64), alpha: f64) -> f64 {
     // The minimum of the radius over ρ² at n = TIGHTEST, as near as needed.
     let logarithm = -2.0 * alpha.ln();
     let rho_squared = (logarithm + (logarithm + 1.0).ln()) / TIGHTEST;
-    let (grown, squares) = (n * rho_squared + 1.0, squares + b * b * (2.0 / alpha).ln());
-    (2.0 * grown / (grown - 1.0) * (grown.sqrt() / alpha).ln() * squares).sqrt() / n
+    let (grown, unseen) = (n * rho_squared + 1.0, (2.0 / alpha).ln());
+    let squares = squares + (largest - least).powi(2) * unseen;
+    let normal = (2.0 * grown / (grown - 1.0) * (grown.sqrt() / alpha).ln() * squares).sqrt();
+    let reach = if largest > least { largest.max(0.0) - least.min(0.0) } else { largest.abs().max(1.0) };
+    normal.max(reach * unseen) / n
 }
 
 /// The radius for values in an interval of length c, at the level 1 − α.
@@ -111,11 +114,6 @@ fn most_variation(squares: f64, n: f64) -> f64 {
         i += 1.0;
     }
     sum
-}
-
-/// The range that stands for one that is not known.
-fn observed((least, largest): (f64, f64)) -> f64 {
-    if largest > least { largest.max(0.0) - least.min(0.0) } else { largest.abs().max(1.0) }
 }
 
 /// The length of a known interval that samples between `least` and `largest` came from.
