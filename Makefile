@@ -8,6 +8,7 @@ test:
 # Speed as ratios to a named alternative in the same run, and what verify accepts and refuses.
 bench:
 	cargo bench --package appropo --bench ratios
+	cargo run --release --package appropo --example coverage
 	bench/stable_baselines3.sh
 	bench/checkpoints.sh
 	bench/package.sh

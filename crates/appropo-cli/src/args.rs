@@ -180,6 +180,9 @@ pub struct Overrides {
     /// Steps after which an oracle stops learning; estimating its last answer takes some more
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     samples: Option<u64>,
+    /// Steps after which fresh episodes of the result decide no more; by default a quarter of --samples
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    evaluation_samples: Option<u64>,
     /// The seed of all random draws
     #[arg(long)]
     seed: Option<u64>,
@@ -200,7 +203,12 @@ impl Overrides {
         for (key, word) in words {
             word.iter().for_each(|word| table.set(key, word.as_str()));
         }
-        let counts = [("rounds", self.rounds), ("samples", self.samples), ("seed", self.seed)];
+        let counts = [
+            ("rounds", self.rounds),
+            ("samples", self.samples),
+            ("evaluation_samples", self.evaluation_samples),
+            ("seed", self.seed),
+        ];
         for (key, count) in counts {
             count.into_iter().for_each(|count| table.set(key, count));
         }

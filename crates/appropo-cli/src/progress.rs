@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use appropo::error::Result;
 use appropo::problem::Problem;
-use appropo::solver::{Observer, Round};
+use appropo::solver::{Observer, Phase, Progress as Part, Round};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How often a line is written where there is no terminal.
@@ -20,6 +20,8 @@ pub struct Progress<'a> {
     /// Steps taken before this process began.
     before: Option<u64>,
     shown: Instant,
+    /// What takes its steps now, since when, and how many it had taken by then.
+    phase: Option<(Phase, Instant, u64)>,
     bar: ProgressBar,
     is_terminal: bool,
     is_quiet: bool,
@@ -37,7 +39,7 @@ impl<'a> Progress<'a> {
         bar.set_style(
             ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
-        Self { problem, samples, start, before: None, shown: start, bar, is_terminal, is_quiet }
+        Self { problem, samples, start, before: None, shown: start, phase: None, bar, is_terminal, is_quiet }
     }
 
     /// "round 12, distance 0.0312, at least 0, 4,096 samples, 51,200 steps/s, at most 2 s left, tightest: safety".
@@ -61,21 +63,71 @@ impl<'a> Progress<'a> {
     }
 }
 
+impl Progress<'_> {
+    /// "evaluation: 120 episodes, 24,000 of at most 25,000 steps, 51,200 steps/s, at most 2 s left, open: safety".
+    fn part(&self, part: &Part) -> String {
+        let Part { phase, episodes, samples, of, open } = *part;
+        let (_, start, before) = self.phase.unwrap_or((phase, Instant::now(), samples));
+        let before = before.min(samples);
+        let rate = (samples - before) as f64 / start.elapsed().as_secs_f64().max(1e-9);
+        let mut line = match phase {
+            Phase::Learning => "learning: ".to_owned(),
+            Phase::Evaluation => format!("evaluation: {episodes} episodes, "),
+        };
+        line += &match of {
+            0 => format!("{samples} steps"),
+            _ => format!("{samples} of at most {of} steps"),
+        };
+        if samples > before {
+            let left = of.saturating_sub(samples) as f64 / rate;
+            line += &format!(", {rate:.0} steps/s, at most {left:.0} s left");
+        }
+        let open = open();
+        if !open.is_empty() {
+            line += &format!(", open: {}", open.join(", "));
+        }
+        line
+    }
+
+    /// Whether it is time for another line.
+    fn is_due(&mut self) -> bool {
+        let every = if self.is_terminal { Duration::from_millis(100) } else { EVERY };
+        let is_due = !self.is_quiet && self.shown.elapsed() >= every;
+        if is_due {
+            self.shown = Instant::now();
+        }
+        is_due
+    }
+
+    fn show(&self, line: String) {
+        if self.is_terminal {
+            self.bar.set_message(line)
+        } else {
+            eprintln!("{line}")
+        }
+        self.bar.tick();
+    }
+}
+
 impl Observer for Progress<'_> {
     fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
         self.before.get_or_insert(if round.round == 1 { 0 } else { round.samples });
-        let every = if self.is_terminal { Duration::from_millis(100) } else { EVERY };
-        if !self.is_quiet && self.shown.elapsed() >= every {
-            self.shown = Instant::now();
-            let line = self.line(round);
-            if self.is_terminal {
-                self.bar.set_message(line)
-            } else {
-                eprintln!("{line}")
-            }
-            self.bar.tick();
+        if self.is_due() {
+            self.show(self.line(round));
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    fn progress(&mut self, part: &Part) -> Result<()> {
+        // The rate of a part counts from when it is first heard of.
+        if self.phase.is_none_or(|(phase, ..)| phase != part.phase) {
+            self.phase = Some((part.phase, Instant::now(), part.samples));
+        }
+        if self.is_due() {
+            let line = self.part(part);
+            self.show(line);
+        }
+        Ok(())
     }
 }
 

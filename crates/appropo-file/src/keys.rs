@@ -48,12 +48,18 @@ pub static CONSTRAINT: [Key; 5] = [
 ];
 
 /// What solving may take.
-pub static BUDGET: [Key; 4] = [
+pub static BUDGET: [Key; 5] = [
     Key::defaulted(
         "samples",
         Kind::Count(1, u64::MAX),
         "100000",
         "Steps after which an oracle stops learning; estimating its last answer takes some more.",
+    ),
+    Key::optional(
+        "evaluation_samples",
+        Kind::Count(1, u64::MAX),
+        "25000",
+        "Steps after which fresh episodes of the result decide no more, beyond the first 50; by default a quarter of samples.",
     ),
     Key::optional(
         "rounds",

@@ -305,6 +305,9 @@ pub fn solve_settings(
     let given = Given::open(settings, Vec::new()).assume_keys(known);
     let method = registry.method(&given)?;
     let mut budget = Budget::samples(given.count("samples")?).tolerance(given.number("tolerance")?);
+    if let Some(entry) = given.get("evaluation_samples") {
+        budget = budget.evaluated_by(entry.count(1, u64::MAX)?);
+    }
     if let Some(entry) = given.get("rounds") {
         budget = budget.rounds(entry.count(1, u64::MAX)? as usize);
     }

@@ -72,6 +72,13 @@ pub fn written_solve(
         }
     };
     write("samples", budget.samples.into(), None, method.is_learning(problem));
+    let quarter = budget.clone().evaluated_by(None).evaluation_samples().to_string();
+    write(
+        "evaluation_samples",
+        budget.evaluation_samples().into(),
+        Some(quarter),
+        method.is_learning(problem),
+    );
     if let Some(rounds) = method.rounds() {
         write("rounds", budget.rounds.unwrap_or(rounds).into(), Some(rounds.to_string()), true);
     }

@@ -10,7 +10,7 @@ use appropo::env::StopSignal;
 use appropo::error::{Error, Result};
 use appropo::outcome::{Outcome as Found, RoundLine};
 use appropo::scalars::{Scalar, scalars};
-use appropo::solver::{Observer, Observers, Round};
+use appropo::solver::{Observer, Observers, Phase, Progress, Round};
 use appropo_run::record::{Recorder, complete};
 use appropo_run::result::Revive;
 use appropo_run::{Directory, files, result};
@@ -30,9 +30,10 @@ const PATIENCE: Duration = Duration::from_millis(50);
 type Solved = std::result::Result<Found, appropo_run::Error>;
 
 /// Solves the problem; where a folder is given, the run is recorded there. After every round `observe(line)` is
-/// called, unless it is None; it ends the search by returning False. Returns the outcome and whether Ctrl-C ended it.
+/// called, unless it is None; it ends the search by returning False. `progress(line)` is called now and then within what
+/// takes long. Returns the outcome and whether Ctrl-C ended it.
 #[pyfunction]
-#[pyo3(signature = (problem, plan, folder = None, every = 60.0, observe = None))]
+#[pyo3(signature = (problem, plan, folder = None, every = 60.0, observe = None, progress = None))]
 pub fn solve(
     py: Python,
     problem: &Problem,
@@ -40,16 +41,19 @@ pub fn solve(
     folder: Option<PathBuf>,
     every: f64,
     observe: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<(Outcome, bool)> {
     problem.forget();
     let every = Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX);
-    let solved = py.detach(|| recorded(problem, plan, folder.as_deref(), every, observe));
+    let watch = Watch::new(problem, observe, progress);
+    let solved = py.detach(|| recorded(problem, plan, folder.as_deref(), every, watch));
     finished(problem, py, solved)
 }
 
 /// Goes on with the run in a folder, as `solve` does from the start.
 #[pyfunction]
-#[pyo3(signature = (problem, plan, folder, every = 60.0, observe = None, oracle = None))]
+#[pyo3(signature = (problem, plan, folder, every = 60.0, observe = None, oracle = None, progress = None))]
+#[allow(clippy::too_many_arguments)]
 pub fn resume(
     py: Python,
     problem: &Problem,
@@ -58,11 +62,13 @@ pub fn resume(
     every: f64,
     observe: Option<Py<PyAny>>,
     oracle: Option<Bound<PyAny>>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<(Outcome, bool)> {
     problem.forget();
     let revive = oracle.map(|oracle| oracle::revives(&oracle, problem.raised.clone()));
     let every = Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX);
-    let solved = py.detach(|| resumed(problem, plan, &folder, every, observe, revive.as_ref()));
+    let watch = Watch::new(problem, observe, progress);
+    let solved = py.detach(|| resumed(problem, plan, &folder, every, watch, revive.as_ref()));
     finished(problem, py, solved)
 }
 
@@ -110,11 +116,10 @@ fn recorded(
     plan: &Plan,
     folder: Option<&Path>,
     every: Duration,
-    observe: Option<Py<PyAny>>,
+    mut watch: Watch,
 ) -> Solved {
     let Plan { method, budget, seed } = plan;
     let budget = budget.clone().until(stop(problem.raised.clone()));
-    let mut watch = Watch::new(problem, observe);
     let Some(folder) = folder else {
         return Ok(problem.problem.solve(method.as_ref(), &budget, *seed, &mut watch)?);
     };
@@ -132,7 +137,7 @@ fn resumed(
     plan: &Plan,
     folder: &Path,
     every: Duration,
-    observe: Option<Py<PyAny>>,
+    mut watch: Watch,
     revive: Option<&Revive>,
 ) -> Solved {
     let Plan { method, budget, seed } = plan;
@@ -142,7 +147,6 @@ fn resumed(
         return result::read(&directory, &problem.problem, revive);
     }
     let budget = budget.clone().until(stop(problem.raised.clone()));
-    let mut watch = Watch::new(problem, observe);
     let (mut recorder, from) = Recorder::resume(directory, &problem.problem, every)?;
     let mut observers = Observers(vec![&mut recorder, &mut watch]);
     let found = problem.problem.resume(method.as_ref(), &budget, *seed, from, &mut observers)?;
@@ -171,12 +175,13 @@ struct Watch<'a> {
     problem: &'a Problem,
     scalars: Vec<Scalar>,
     observe: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
     asked: Instant,
 }
 
 impl<'a> Watch<'a> {
-    fn new(problem: &'a Problem, observe: Option<Py<PyAny>>) -> Self {
-        Self { problem, scalars: scalars(&problem.problem), observe, asked: Instant::now() }
+    fn new(problem: &'a Problem, observe: Option<Py<PyAny>>, progress: Option<Py<PyAny>>) -> Self {
+        Self { problem, scalars: scalars(&problem.problem), observe, progress, asked: Instant::now() }
     }
 
     fn show(&self, py: Python, round: &Round) -> PyResult<ControlFlow<()>> {
@@ -200,6 +205,33 @@ impl Observer for Watch<'_> {
             Error::External { what: "the callback" }
         })
     }
+
+    fn progress(&mut self, part: &Progress) -> Result<()> {
+        let Some(progress) = self.progress.as_ref().filter(|_| self.asked.elapsed() >= PATIENCE) else {
+            return Ok(());
+        };
+        self.asked = Instant::now();
+        let shown = Python::attach(|py| progress.call1(py, (advanced(py, part)?,)).map(drop));
+        shown.map_err(|error| {
+            self.problem.raised.keep(error);
+            Error::External { what: "the callback" }
+        })
+    }
+}
+
+/// How far a part of a solve has got, as a dictionary.
+fn advanced<'py>(py: Python<'py>, part: &Progress) -> PyResult<Bound<'py, PyDict>> {
+    let line = PyDict::new(py);
+    let phase = match part.phase {
+        Phase::Learning => "learning",
+        Phase::Evaluation => "evaluation",
+    };
+    line.set_item("phase", phase)?;
+    line.set_item("episodes", part.episodes)?;
+    line.set_item("samples", part.samples)?;
+    line.set_item("of", part.of)?;
+    line.set_item("open", (part.open)())?;
+    Ok(line)
 }
 
 /// Asks Python now and then whether Ctrl-C was pressed.

@@ -31,7 +31,7 @@ def test_a_result_is_printed_as_a_table():
         ({"rounds": 1}, "1 round used up"),
         (
             {"oracle": "ppo", "samples": 2000},
-            "1000 fresh episodes at level 0.95: the confidence region violates a constraint; 20",
+            "50 fresh episodes at level 0.95: the confidence region violates a constraint; 20",
         ),
         ({"callback": lambda line: False}, "<Result: undecided"),
     ],

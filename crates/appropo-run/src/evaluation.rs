@@ -2,8 +2,9 @@
 
 use appropo::confidence::{Options, radii};
 use appropo::error::Result;
-use appropo::evaluate::monte_carlo;
+use appropo::evaluate::rollouts;
 use appropo::measurement::Estimate;
+use appropo::method::Budget;
 use appropo::policy::Mixed;
 use appropo::problem::Problem;
 use appropo::random;
@@ -41,9 +42,12 @@ pub struct MeasureEstimate {
 
 /// Plays a mixture afresh.
 pub fn evaluate(problem: &Problem, mixture: &Mixed, episodes: usize, seed: u64) -> Result<FreshEpisodes> {
-    let mut estimator = monte_carlo(problem, None, &mut random::generator(seed))?;
-    let mut estimate = Estimate::new(estimator.dim());
-    estimator.play(mixture, episodes, &mut estimate)?;
+    let mut rollouts = rollouts(problem, &Budget::default(), &mut random::generator(seed))?;
+    let mut estimate = Estimate::new(rollouts.dim());
+    rollouts.play(mixture, episodes, |sum, _| {
+        estimate.add(sum);
+        Ok(())
+    })?;
     let confidence = Options::default().confidence;
     let (radii, errors) = (radii(&estimate, &[], 1.0 - confidence)?, estimate.standard_error());
     let names = problem.measures().iter().flat_map(|(name, range)| {
@@ -62,7 +66,7 @@ pub fn evaluate(problem: &Problem, mixture: &Mixed, episodes: usize, seed: u64) 
         }
     };
     let measurements = names.enumerate().map(measured).collect();
-    Ok(FreshEpisodes { episodes, samples: estimator.samples(), seed, confidence, measurements })
+    Ok(FreshEpisodes { episodes, samples: rollouts.samples(), seed, confidence, measurements })
 }
 
 impl FreshEpisodes {

@@ -1,30 +1,28 @@
 //! What a mixed policy is worth, judged by what it does and not by what its search thought of it.
 
 use crate::certificate::{Certificate, Evidence, Verdict};
-use crate::confidence::{self, Evaluation, Finding, Sample};
-use crate::env::StopSignal;
+use crate::confidence::{self, Evaluation, Finding, Look, Sample, find};
 use crate::error::{Error, Result};
 use crate::method::Budget;
-use crate::oracle::{Exact, MonteCarlo, Planner};
+use crate::oracle::{Exact, Planner};
 use crate::outcome::{History, Outcome};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::problem::Problem;
 use crate::random::Generator;
-use crate::rl::{Episode, Occupancy};
+use crate::rl::{Episode, Occupancy, Rollouts};
 use crate::set::ConvexSet;
-use crate::solver::{Solution, Stop};
-
-/// About the most steps that evaluating a result takes.
-const MOST_STEPS: usize = 4_000_000;
+use crate::solver::{Observer, Phase, Progress, Solution, Stop};
 
 /// The outcome of a search. Where it planned, everything is computed again; where it learnt, fresh episodes give a
-/// confidence region, and the model decides where it is known. A search that failed claims nothing.
+/// confidence region, and the model decides where it is known: then episodes are few, and only show what they measure. A
+/// search that failed claims nothing.
 pub(crate) fn conclude(
     problem: &Problem,
     solution: Solution,
     is_planned: bool,
     budget: &Budget,
     rng: &mut Generator,
+    observer: &mut dyn Observer,
 ) -> Result<Outcome> {
     let exact = exact_measurement(problem, &solution.mixture);
     let mut outcome = Outcome {
@@ -55,7 +53,8 @@ pub(crate) fn conclude(
         outcome.measurements = exact.clone();
         return Ok(outcome);
     }
-    let evaluation = match fresh(problem, &outcome.mixture, budget.stop.clone(), rng) {
+    let samples = if exact.is_some() { 0 } else { budget.evaluation_samples() };
+    let evaluation = match fresh(problem, &outcome.mixture, samples, budget, rng, observer) {
         Err(error @ (Error::External { .. } | Error::Interrupted)) => {
             outcome.stop = Stop::Failed(error);
             unevaluated(problem, budget, exact, &mut outcome);
@@ -116,28 +115,59 @@ pub fn claim(evaluation: &Evaluation, tolerance: f64) -> Certificate {
     }
 }
 
-/// How many episodes a mixture is looked at for.
-pub fn looks(problem: &Problem) -> confidence::Options {
-    let most = (MOST_STEPS / problem.limit()).clamp(100, 16_000);
-    confidence::Options { first: most.min(1000), most, ..confidence::Options::default() }
+/// What counts as evidence, and the steps that it may take: no more than those of the first look where they are 0.
+pub fn settings(samples: u64) -> confidence::Options {
+    confidence::Options { samples, ..confidence::Options::default() }
 }
 
 /// Fresh episodes of a mixture until they decide.
 fn fresh(
     problem: &Problem,
     mixture: &Mixed,
-    stop: Option<StopSignal>,
+    samples: u64,
+    budget: &Budget,
     rng: &mut Generator,
+    observer: &mut dyn Observer,
 ) -> Result<Evaluation> {
     let target = problem.target();
-    let mut estimator = monte_carlo(problem, stop, rng)?;
-    confidence::evaluate(mixture, &mut estimator, target.set(), target.selection(), &looks(problem))
+    let mut rollouts = rollouts(problem, budget, rng)?;
+    let mut watch = |look: &Look| {
+        let &Look { episodes, samples: taken, region: (mean, radii) } = look;
+        let open = || undecided(problem, mean, radii);
+        observer.progress(&Progress {
+            phase: Phase::Evaluation,
+            episodes,
+            samples: taken,
+            of: samples,
+            open: &open,
+        })
+    };
+    let settings = settings(samples);
+    confidence::evaluate(mixture, &mut rollouts, target.set(), target.selection(), &settings, &mut watch)
 }
 
-/// Plays episodes of the problem, with all measures.
-pub fn monte_carlo(problem: &Problem, stop: Option<StopSignal>, rng: &mut Generator) -> Result<MonteCarlo> {
-    let env = problem.environment(stop)?;
-    Ok(MonteCarlo::new(Episode::new(env, problem.discounting().gamma(), problem.limit()), rng))
+/// The constraints across whose edge a region lies; all of them before there is one.
+fn undecided(problem: &Problem, mean: &[f64], radii: &[f64]) -> Vec<String> {
+    let target = problem.target();
+    let blocks = target.set().blocks().unwrap_or(&[]);
+    let is_open = |(block, range): (&crate::set::SharedSet, &std::ops::Range<usize>)| {
+        mean.is_empty()
+            || find(block, &mean[range.clone()], &radii[range.clone()])
+                .map_or(true, |(finding, _)| finding == Finding::Open)
+    };
+    let constraints = target.constraints().iter().zip(blocks.iter().zip(target.ranges()));
+    constraints.filter(|(_, block)| is_open(*block)).map(|(constraint, _)| constraint.name.clone()).collect()
+}
+
+/// Plays episodes of the problem, with all measures: side by side in worlds of our own, which keep nothing from one
+/// episode to the next.
+pub fn rollouts(problem: &Problem, budget: &Budget, rng: &mut Generator) -> Result<Rollouts> {
+    let episode = || -> Result<Episode> {
+        let env = problem.environment(budget.stop.clone())?;
+        Ok(Episode::new(env, problem.discounting().gamma(), problem.limit()))
+    };
+    let copies = if problem.env().is_external() { 1 } else { budget.threads };
+    (1..copies).try_fold(Rollouts::new(episode()?, rng), |rollouts, _| Ok(rollouts.and(episode()?)))
 }
 
 /// So many fresh episodes of a mixture.
@@ -147,9 +177,12 @@ pub fn fresh_sample(
     episodes: usize,
     rng: &mut Generator,
 ) -> Result<Sample> {
-    let mut estimator = monte_carlo(problem, None, rng)?;
-    let mut sample = Sample::new(estimator.dim() + 1);
-    estimator.play_each(mixture, episodes, |sum, steps| sample.add(sum, steps))?;
+    let mut rollouts = rollouts(problem, &Budget::default(), rng)?;
+    let mut sample = Sample::new(rollouts.dim() + 1);
+    rollouts.play(mixture, episodes, |sum, steps| {
+        sample.add(sum, steps);
+        Ok(())
+    })?;
     Ok(sample)
 }
 

@@ -197,6 +197,12 @@ impl Estimate {
         }
     }
 
+    /// What it would be of so many times the samples, alike on average.
+    pub fn repeated(&self, times: f64) -> Self {
+        let squares = self.squares.iter().map(|square| times * square).collect();
+        Self { count: (times * self.count as f64).round() as usize, squares, ..self.clone() }
+    }
+
     /// Entries of a sample.
     pub fn dim(&self) -> usize {
         self.mean.len()
@@ -217,6 +223,11 @@ impl Estimate {
         let episodes = self.count as f64;
         let deviations = self.standard_error().iter().map(|e| e * episodes.sqrt()).collect();
         (self.mean.clone(), Spread { deviations, episodes })
+    }
+
+    /// Σ (x − mean)² of an entry.
+    pub fn squares(&self, entry: usize) -> f64 {
+        self.squares[entry]
     }
 
     /// The sample variance of each entry; infinite below two samples.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::policy::Mixed;
 use crate::problem::{Direction, Problem};
 use crate::scalars::{Scalar, scalars};
-use crate::solver::{Observer, Round, Stop};
+use crate::solver::{Observer, Progress, Round, Stop};
 
 /// Distances up to this need no tolerance to count as 0.
 const ROUNDING: f64 = 1e-9;
@@ -121,7 +121,9 @@ impl Outcome {
         let says = match evaluation.finding {
             Finding::Inside => "the whole confidence region satisfies every constraint",
             Finding::Outside => "the confidence region violates a constraint",
-            Finding::Open => "the confidence region lies across the edge of a constraint",
+            Finding::Open => {
+                "the confidence region lies across the edge of a constraint, and the steps for evaluation decide no more"
+            }
         };
         format!("{} fresh episodes at level {}: {says}", evaluation.episodes, evaluation.confidence)
     }
@@ -301,5 +303,9 @@ impl Observer for Historian<'_> {
         let shown = Round { lam, z_hat, z_bar, ..*round };
         self.history.add(RoundLine::of(&shown, self.problem, &self.scalars));
         self.observer.round(round)
+    }
+
+    fn progress(&mut self, progress: &Progress) -> Result<()> {
+        self.observer.progress(progress)
     }
 }

@@ -3,7 +3,7 @@
 use crate::certificate::Verdict;
 use crate::confidence::{Evaluation, REFUSAL};
 use crate::error::{Error, Result};
-use crate::evaluate::{claim, exact_measurement, fresh_sample, looks};
+use crate::evaluate::{claim, exact_measurement, fresh_sample, settings};
 use crate::oracle::{Exact, Planner};
 use crate::outcome::Outcome;
 use crate::problem::Problem;
@@ -94,7 +94,7 @@ fn by_episodes(problem: &Problem, outcome: &Outcome) -> Result<()> {
 /// Whether an evaluation says what follows from its episodes.
 fn consistent(problem: &Problem, evaluation: &Evaluation) -> Result<()> {
     let target = problem.target();
-    match evaluation.inconsistency(target.set(), target.selection(), &looks(problem))? {
+    match evaluation.inconsistency(target.set(), target.selection(), &settings(0))? {
         Some(problem) => Err(refuted(problem)),
         None => Ok(()),
     }

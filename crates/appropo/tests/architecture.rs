@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("certificate", &["env", "measurement", "set"]),
     // The traits see the certificate's bound; what implements them plans and learns.
     ("oracle", &["certificate", "env", "measurement", "policy", "rl", "set"]),
-    ("confidence", &["measurement", "oracle", "policy", "set"]),
+    ("confidence", &["measurement", "policy", "rl", "set"]),
     ("solver", &["certificate", "measurement", "oracle", "player", "policy", "set", "theory"]),
     ("baseline", &["certificate", "env", "measurement", "oracle", "policy", "rl", "set"]),
 ];

@@ -434,7 +434,7 @@ fn an_observer_ends_the_search_and_what_it_has_is_evaluated() {
     assert_eq!(outcome.rounds, 1);
     assert!(matches!(outcome.stop, Stop::Observer | Stop::Reached), "{:?}", outcome.stop);
     let evaluation = outcome.evaluation.as_ref().unwrap();
-    assert!(evaluation.episodes >= 100 && outcome.evaluation_samples() > 0);
+    assert!(evaluation.episodes >= 50 && outcome.evaluation_samples() > 0);
     assert_eq!(outcome.measurements, evaluation.measured.mean());
     assert!(outcome.evidence().contains("fresh episodes"), "{}", outcome.evidence());
 }

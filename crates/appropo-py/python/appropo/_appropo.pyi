@@ -398,15 +398,16 @@ def report(runs: SupportsGetItem[int, tuple[Outcome, Problem, Plan, str | None]]
     The page of an outcome, or the comparison of several.
     """
 
-def resume(problem: Problem, plan: Plan, folder: str | PathLike[str], every: SupportsFloat | SupportsIndex = 60.0, observe: Any | None = None, oracle: Any | None = None) -> tuple[Outcome, bool]:
+def resume(problem: Problem, plan: Plan, folder: str | PathLike[str], every: SupportsFloat | SupportsIndex = 60.0, observe: Any | None = None, oracle: Any | None = None, progress: Any | None = None) -> tuple[Outcome, bool]:
     """
     Goes on with the run in a folder, as `solve` does from the start.
     """
 
-def solve(problem: Problem, plan: Plan, folder: str | PathLike[str] | None = None, every: SupportsFloat | SupportsIndex = 60.0, observe: Any | None = None) -> tuple[Outcome, bool]:
+def solve(problem: Problem, plan: Plan, folder: str | PathLike[str] | None = None, every: SupportsFloat | SupportsIndex = 60.0, observe: Any | None = None, progress: Any | None = None) -> tuple[Outcome, bool]:
     """
     Solves the problem; where a folder is given, the run is recorded there. After every round `observe(line)` is
-    called, unless it is None; it ends the search by returning False. Returns the outcome and whether Ctrl-C ended it.
+    called, unless it is None; it ends the search by returning False. `progress(line)` is called now and then within what
+    takes long. Returns the outcome and whether Ctrl-C ended it.
     """
 
 def verify(problem: Problem, plan: Plan, folder: str | PathLike[str], seed: SupportsIndex | None = None, oracle: Any | None = None) -> tuple[str, bool]:

@@ -148,7 +148,7 @@ class Problem(Shared):
                 table[key] = "external"
             elif given is not None and not isinstance(given, str):
                 raise ProblemError(f"{key} is {shown(given)}; expected a name, or an object such as ap.OGD(eta=0.1)")
-        for key in ("samples", "rounds", "seed"):
+        for key in ("samples", "evaluation_samples", "rounds", "seed"):
             if key in table:
                 table[key] = whole(key, table[key], least=0)
         return self._core.plan(table, asked), asked

@@ -26,6 +26,7 @@ def solve(
     oracle: Any = None,
     player: Any = None,
     samples: int | None = None,
+    evaluation_samples: int | None = None,
     rounds: int | None = None,
     tolerance: float | None = None,
     seed: int | None = None,
@@ -41,19 +42,22 @@ def solve(
     playing), "universal" (one network for every λ), "ppo" (the default elsewhere), "a2c" or "q-learning"; with
     options it is ``ap.PPO(learning_rate=3e-4)`` and so on; or it is an object as in :mod:`appropo.oracles`.
     ``player`` is "fully-corrective", "ogd", "momentum" or "blackwell", or ``ap.OGD(eta=0.1)`` and so on. ``run``
-    keeps the run in a folder while it goes on; without it nothing is written. ``settings`` are the other keys of the
-    table [solve] of a problem file.
+    keeps the run in a folder while it goes on; without it nothing is written. ``evaluation_samples`` are the steps after
+    which fresh episodes of the result decide no more, by default a quarter of ``samples``. ``settings`` are the other
+    keys of the table [solve] of a problem file.
 
     Ctrl-C ends the run at the next step and returns what there is, with ``stopped`` set.
     """
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
     named = {"oracle": oracle, "player": player, "samples": samples, "rounds": rounds}
+    named["evaluation_samples"] = evaluation_samples
     plan, asked = problem._plan({**settings, **named, "tolerance": tolerance, "seed": seed})
     folder = None if run is None else place("run", run)
     every, shown = _watching(callback, progress, checkpoint_every)
     core = problem._core
-    found, stopped = _watched(shown, lambda: _appropo.solve(core, plan, folder, every, _both(callback, shown)))
+    observe, part = _both(callback, shown), None if shown is None else shown.part
+    found, stopped = _watched(shown, lambda: _appropo.solve(core, plan, folder, every, observe, part))
     return Result(problem, plan, found, asked, folder=folder, stopped=stopped)
 
 
@@ -78,7 +82,8 @@ def resume(
         raise ProblemError(f"{core.missing} is Python's and not here; pass the problem: ap.resume(folder, problem)")
     plan = core.plan({}, asked)
     every, shown = _watching(callback, progress, checkpoint_every)
-    found, stopped = _watched(shown, lambda: _appropo.resume(core, plan, path, every, _both(callback, shown), asked))
+    observe, part = _both(callback, shown), None if shown is None else shown.part
+    found, stopped = _watched(shown, lambda: _appropo.resume(core, plan, path, every, observe, asked, part))
     held = Problem._of(core) if problem is None else problem
     return Result(held, plan, found, asked, core=core, folder=path, stopped=stopped)
 

@@ -4,17 +4,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result, dimension, finite, in_range};
+use crate::error::{Error, Result, dimension, in_range};
 use crate::measurement::{Estimate, Selection};
 use crate::options::setters;
-use crate::oracle::MonteCarlo;
 use crate::policy::Mixed;
+use crate::rl::Rollouts;
 use crate::set::{ConvexSet, Errors, SharedSet};
 use crate::vector;
 
 mod quantiles;
+mod sequence;
 
 pub use quantiles::{Quantiles, REFUSAL, Sample};
+pub use sequence::radii;
 
 /// The settings of [`evaluate`].
 #[derive(Debug, Clone, PartialEq)]
@@ -22,23 +24,23 @@ pub use quantiles::{Quantiles, REFUSAL, Sample};
 pub struct Options {
     /// 1 − α, the probability with which all looks together are right; between 0 and 1.
     pub confidence: f64,
-    /// Episodes of the first look, 2 or more; each further look has twice as many.
+    /// Episodes of the first look, 2 or more.
     pub first: usize,
-    /// Episodes after which the question stays open, `first` or more.
-    pub most: usize,
+    /// Steps after which the question stays open, though not before the first look.
+    pub samples: u64,
     /// The least and the largest value that an episode's Σ γⁱ zᵢ can take, entry by entry, as in [`radii`]; empty
     /// where none is known.
     pub ranges: Vec<Option<(f64, f64)>>,
 }
 
 impl Default for Options {
-    /// Level 0.95, looks at 1,000 to 64,000 episodes, no range known.
+    /// Level 0.95, a first look at 50 episodes, at most 25,000 steps, no range known.
     fn default() -> Self {
-        Self { confidence: 0.95, first: 1_000, most: 64_000, ranges: Vec::new() }
+        Self { confidence: 0.95, first: 50, samples: 25_000, ranges: Vec::new() }
     }
 }
 
-setters!(Options { confidence: f64, first: usize, most: usize, ranges: Vec<Option<(f64, f64)>> });
+setters!(Options { confidence: f64, first: usize, samples: u64, ranges: Vec<Option<(f64, f64)>> });
 
 /// What a confidence region says about a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +50,7 @@ pub enum Finding {
     Inside,
     /// A half-space that contains the set has no point of the region: the mixed policy is not feasible.
     Outside,
-    /// The episodes ended first.
+    /// The steps ended first, or no longer sufficed.
     Open,
 }
 
@@ -78,77 +80,36 @@ pub struct Evaluation {
 /// Distances up to this, relative to 1 + ‖mean‖, are rounding: what a projection by a conic solver is off by.
 const ROUNDING: f64 = 1e-9;
 
-/// The share of α that look k = 1, 2, … may spend: α/(k(k + 1)), which adds up to α over all looks.
-pub fn spend(alpha: f64, look: usize) -> f64 {
-    alpha / (look as f64 * (look as f64 + 1.0))
+/// How far an evaluation has got.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// Episodes played.
+    pub episodes: usize,
+    /// Steps taken in them.
+    pub samples: u64,
+    /// The mean of the selected entries and its radii, as they were last looked at; empty before.
+    pub region: (&'a [f64], &'a [f64]),
 }
 
-/// The radii of a region, entry by entry round the mean, that misses the expectation with probability at most `alpha`.
-///
-/// For n independent samples with sample variance V and values in an interval of length b, of d entries each,
-///
-/// ```text
-/// r = √(2Vx/n) + 7bx/(3(n − 1)),   x = ln(3d/α)   for n ≥ 2,
-/// r = ∞                                           for n < 2.
-/// ```
-///
-/// This is the empirical Bernstein bound of Maurer and Pontil (2009, Theorem 4) with a union bound over the entries. It
-/// holds for both sides with ln 3, not ln 4, because they share the one bound on the deviation (Theorem 10 there).
-///
-/// `ranges` has the interval of each entry, or is empty. Where one is not known, b is **twice the observed range**: the
-/// range widened by half on either side. An entry that never varied counts as b = max(1, |value|), since that rare
-/// episodes differ is what must not be ruled out. Then the level is no longer proved: an outcome that is both far out
-/// and too rare to be seen is missed.
-pub fn radii(estimate: &Estimate, ranges: &[Option<(f64, f64)>], alpha: f64) -> Result<Vec<f64>> {
-    let dim = estimate.mean().len();
-    in_range("alpha", alpha, alpha > 0.0 && alpha < 1.0, "more than 0 and less than 1")?;
-    if !ranges.is_empty() {
-        dimension("ranges", ranges.len(), dim)?;
-    }
-    let n = estimate.count() as f64;
-    let x = (3.0 * dim as f64 / alpha).ln();
-    let variance = estimate.variance();
-    let radius = |entry: usize| {
-        let b = width(estimate.range(entry), ranges.get(entry).copied().flatten())?;
-        Ok(if n < 2.0 {
-            f64::INFINITY
-        } else {
-            (2.0 * variance[entry] * x / n).sqrt() + 7.0 * b * x / (3.0 * (n - 1.0))
-        })
-    };
-    (0..dim).map(radius).collect()
-}
+/// Each look has an n-th part more episodes than the one before.
+const GROWTH: usize = 16;
 
-/// The length of the interval that samples between `least` and `largest` came from.
-fn width((least, largest): (f64, f64), known: Option<(f64, f64)>) -> Result<f64> {
-    let Some((low, high)) = known else {
-        return Ok(if largest > least { 2.0 * (largest - least) } else { largest.abs().max(1.0) });
-    };
-    finite("range", &[low, high])?;
-    in_range("range, upper end,", high, high >= low, &format!("at least the lower end {low}"))?;
-    // Discounted sums may pass an end by rounding.
-    let slack = ROUNDING * (1.0 + low.abs().max(high.abs()));
-    match [least, largest].into_iter().find(|v| v.is_finite() && !(low - slack..=high + slack).contains(v)) {
-        Some(value) => Err(Error::OutOfRange {
-            what: "an episode's measurement".into(),
-            value,
-            expected: format!("between {low} and {high}, the range that was given"),
-        }),
-        None => Ok(high - low),
-    }
-}
+/// Standard errors by which the mean may still move where an evaluation is given up.
+const DRIFT: f64 = 3.0;
 
-/// Plays a mixed policy afresh, in looks of twice as many episodes each, until the confidence region lies in the set or
-/// apart from it, or the episodes end. A finding is wrong with probability at most 1 − confidence. It is about episodes
-/// as the estimator plays them, cut off where it cuts them off. The set is about the selected entries of what it measures.
+/// Plays a mixed policy afresh until the confidence region lies in the set or apart from it, or until the steps end or no
+/// longer suffice. A finding is wrong with probability at most 1 − confidence, as far as [`radii`] are right. It is about
+/// episodes as they are played, cut off where they are cut off. The set is about the selected entries of what is measured.
+/// `watch` is called after every episode.
 pub fn evaluate(
     mixture: &Mixed,
-    estimator: &mut MonteCarlo,
+    rollouts: &mut Rollouts,
     set: &SharedSet,
     selection: &Selection,
     options: &Options,
+    watch: &mut dyn FnMut(&Look) -> Result<()>,
 ) -> Result<Evaluation> {
-    let Options { confidence, first, most, ranges } = options;
+    let Options { confidence, first, samples: most, ranges } = options;
     in_range(
         "confidence",
         *confidence,
@@ -156,25 +117,28 @@ pub fn evaluate(
         "more than 0 and less than 1",
     )?;
     in_range("episodes of the first look", *first as f64, *first > 1, "2 or more")?;
-    in_range("most episodes", *most as f64, most >= first, &format!("{first} or more"))?;
-    dimension("the estimator's selected measurement", selection.entries.len(), set.dim())?;
-    let mut measured = Estimate::new(estimator.dim());
-    let mut sample = Sample::new(estimator.dim() + 1);
-    let (mut look, mut until) = (1, *first);
+    dimension("the selected measurement", selection.entries.len(), set.dim())?;
+    let mut measured = Estimate::new(rollouts.dim());
+    let mut sample = Sample::new(rollouts.dim() + 1);
+    let (mut mean, mut radius, mut samples) = (Vec::new(), Vec::new(), 0);
+    let mut until = *first;
     loop {
-        estimator.play_each(mixture, until - measured.count(), |sum, steps| {
+        rollouts.play(mixture, until - measured.count(), |sum, steps| {
             measured.add(sum);
             sample.add(sum, steps);
+            samples += steps as u64;
+            watch(&Look { episodes: measured.count(), samples, region: (&mean, &radius) })
         })?;
         let estimate = measured.select(selection);
-        let radii = radii(&estimate, ranges, spend(1.0 - confidence, look))?;
+        let radii = radii(&estimate, ranges, 1.0 - confidence)?;
         let (finding, distance) = find(set, estimate.mean(), &radii)?;
-        if finding != Finding::Open || until == *most {
+        let done = samples as f64 / *most as f64;
+        if finding != Finding::Open || done >= 1.0 || is_hopeless(set, &estimate, options, done)? {
             return Ok(Evaluation {
                 mean: estimate.mean().to_vec(),
                 radii,
                 episodes: estimate.count(),
-                samples: estimator.samples(),
+                samples,
                 distance,
                 finding,
                 confidence: *confidence,
@@ -182,9 +146,20 @@ pub fn evaluate(
                 quantiles: sample.quantiles(),
             });
         }
-        look += 1;
-        until = until.saturating_mul(2).min(*most);
+        // Not many more than the steps that are left.
+        let left = (until as f64 * (1.0 / done - 1.0)).ceil() as usize;
+        until += (until / GROWTH).min(left).max(1);
+        (mean, radius) = (estimate.mean().to_vec(), radii);
     }
+}
+
+/// Whether the region will still lie across the set's edge once the steps are used up, of which this part is `done`: even
+/// if the mean moves by three standard errors for the better. Stopping for this makes no finding wrong.
+fn is_hopeless(set: &SharedSet, estimate: &Estimate, options: &Options, done: f64) -> Result<bool> {
+    let last = radii(&estimate.repeated(1.0 / done), &options.ranges, 1.0 - options.confidence)?;
+    let drifts = estimate.standard_error().into_iter().map(|error| DRIFT * error * (1.0 - done).sqrt());
+    let least: Vec<f64> = last.iter().zip(drifts).map(|(radius, drift)| (radius - drift).max(0.0)).collect();
+    Ok(least.iter().any(|r| *r > 0.0) && find(set, estimate.mean(), &least)?.0 == Finding::Open)
 }
 
 impl Evaluation {
@@ -195,15 +170,14 @@ impl Evaluation {
         selection: &Selection,
         options: &Options,
     ) -> Result<Option<String>> {
-        let Options { confidence, first, most, ranges } = options;
+        let Options { confidence, first, ranges, .. } = options;
         if self.confidence != *confidence {
             return Ok(Some(format!("the level is {}, expected {confidence}", self.confidence)));
         }
-        let more = |n: &usize| (n < most).then(|| n.saturating_mul(2).min(*most));
-        let mut counts = std::iter::successors(Some(*first), more);
-        let Some(look) = counts.position(|count| count == self.episodes) else {
-            return Ok(Some(format!("no evaluation ends after {} episodes", self.episodes)));
-        };
+        // The regions hold for every number of episodes at once: any look may have been the last.
+        if self.episodes < *first {
+            return Ok(Some(format!("no evaluation ends after {} episodes, before {first}", self.episodes)));
+        }
         if self.measured.count() != self.episodes {
             return Ok(Some(format!("{} episodes are stated, but others were measured", self.episodes)));
         }
@@ -211,7 +185,7 @@ impl Evaluation {
             return Ok(Some(problem));
         }
         let estimate = self.measured.select(selection);
-        let radii = radii(&estimate, ranges, spend(1.0 - confidence, look + 1))?;
+        let radii = radii(&estimate, ranges, 1.0 - confidence)?;
         let (finding, distance) = find(set, estimate.mean(), &radii)?;
         let pairs = [("mean", self.mean.as_slice(), estimate.mean()), ("radii", &self.radii, &radii)];
         for (what, claimed, found) in pairs {

@@ -318,8 +318,9 @@ impl Method for Appropo {
             }
             None => (self.search(problem, budget, state.as_deref(), &mut rng, &mut historian)?, None),
         };
+        let is_planned = !self.is_learning(problem);
         let mut outcome =
-            evaluate::conclude(problem, solution, !self.is_learning(problem), budget, &mut rng)?;
+            evaluate::conclude(problem, solution, is_planned, budget, &mut rng, &mut historian)?;
         (outcome.history, outcome.seed, outcome.objective) = (historian.finish(), seed, optimum);
         Ok(outcome)
     }

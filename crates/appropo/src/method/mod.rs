@@ -7,6 +7,7 @@ pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};
 pub use occupancy::Occupancy;
 
 use std::fmt;
+use std::num::NonZero;
 use std::sync::Arc;
 
 use crate::env::StopSignal;
@@ -45,29 +46,44 @@ pub trait Method: fmt::Debug + Send + Sync {
 pub struct Budget {
     /// Steps in the environment after which learning stops; estimating the last answer takes some more.
     pub samples: u64,
+    /// Steps in the environment after which fresh episodes of the result decide no more, though there are 50 in any case;
+    /// `None` for a quarter of `samples`, whether or not learning took all of them.
+    pub evaluation_samples: Option<u64>,
     /// The most rounds to play; `None` for what the method plays by default.
     pub rounds: Option<usize>,
     /// Distances up to this count as 0.
     pub tolerance: f64,
     /// Says whether to stop at once.
     pub stop: Option<StopSignal>,
+    /// Threads that fresh episodes are played on, 1 or more. They change nothing else.
+    pub threads: usize,
 }
 
 impl fmt::Debug for Budget {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Self { samples, rounds, tolerance, .. } = self;
+        let Self { samples, evaluation_samples, rounds, tolerance, threads, .. } = self;
         f.debug_struct("Budget")
             .field("samples", samples)
+            .field("evaluation_samples", evaluation_samples)
             .field("rounds", rounds)
             .field("tolerance", tolerance)
+            .field("threads", threads)
             .finish_non_exhaustive()
     }
 }
 
 impl Default for Budget {
-    /// 100,000 samples, any rounds, 1e-6.
+    /// 100,000 samples and a quarter of them for evaluation, any rounds, 1e-6, a thread for each processor.
     fn default() -> Self {
-        Self { samples: 100_000, rounds: None, tolerance: 1e-6, stop: None }
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Self {
+            samples: 100_000,
+            evaluation_samples: None,
+            rounds: None,
+            tolerance: 1e-6,
+            stop: None,
+            threads,
+        }
     }
 }
 
@@ -75,6 +91,21 @@ impl Budget {
     /// So many steps in the environment.
     pub fn samples(samples: u64) -> Self {
         Self { samples, ..Self::default() }
+    }
+
+    /// The same with so many steps for fresh episodes of the result.
+    pub fn evaluated_by(self, samples: impl Into<Option<u64>>) -> Self {
+        Self { evaluation_samples: samples.into(), ..self }
+    }
+
+    /// Steps after which fresh episodes of the result decide no more.
+    pub fn evaluation_samples(&self) -> u64 {
+        self.evaluation_samples.unwrap_or(self.samples.div_ceil(4))
+    }
+
+    /// The same with fresh episodes on so many threads.
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
     }
 
     /// The same with a most of rounds.
@@ -94,6 +125,9 @@ impl Budget {
 
     pub(crate) fn check(&self) -> Result<()> {
         in_range("samples", self.samples as f64, self.samples > 0, "1 or more")?;
+        let evaluation = self.evaluation_samples();
+        in_range("evaluation_samples", evaluation as f64, evaluation > 0, "1 or more")?;
+        in_range("threads", self.threads as f64, self.threads > 0, "1 or more")?;
         let rounds = self.rounds.unwrap_or(1);
         in_range("rounds", rounds as f64, rounds > 0, "1 or more")?;
         in_range("tolerance", self.tolerance, self.tolerance > 0.0, "more than 0")

@@ -81,7 +81,7 @@ impl Method for Occupancy {
     }
 
     fn run(&self, problem: &Problem, task: Task) -> Result<Outcome> {
-        let Task { budget, seed, .. } = task;
+        let Task { budget, seed, observer, .. } = task;
         let (solution, optimum) = match problem.objective() {
             Some(objective) => {
                 let (solution, optimum) = self.optimize(problem, objective, budget.tolerance)?;
@@ -89,7 +89,8 @@ impl Method for Occupancy {
             }
             None => (self.solve(problem, budget.tolerance)?, None),
         };
-        let mut outcome = evaluate::conclude(problem, solution, true, budget, &mut random::generator(seed))?;
+        let rng = &mut random::generator(seed);
+        let mut outcome = evaluate::conclude(problem, solution, true, budget, rng, observer)?;
         (outcome.seed, outcome.objective) = (seed, optimum);
         Ok(outcome)
     }

@@ -8,6 +8,7 @@ mod occupancy;
 mod policy_iteration;
 mod q_learning;
 mod rollout;
+mod rollouts;
 pub mod universal;
 mod value_iteration;
 
@@ -19,6 +20,7 @@ pub use occupancy::Occupancy;
 pub use policy_iteration::policy_iteration;
 pub use q_learning::{Backup, QLearner, QLearningOptions};
 pub use rollout::{Episode, play_episode};
+pub use rollouts::Rollouts;
 pub use value_iteration::value_iteration;
 
 use crate::env::TabularMdp;

@@ -10,4 +10,4 @@ mod record;
 pub use appropo::{Goal, Solution, Stop, StopRule, appropo, resume};
 pub use maximize::{Maximum, binary_search, maximize, with_free_objective};
 pub use model_based::{MakePlayer, appropo_model_based, resume_model_based};
-pub use observer::{Observer, Observers, Round};
+pub use observer::{Observer, Observers, Phase, Progress, Round};

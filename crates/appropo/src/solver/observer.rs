@@ -41,11 +41,52 @@ impl fmt::Debug for Round<'_> {
     }
 }
 
+/// What takes its steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The oracle, on the way to its next answer.
+    Learning,
+    /// Fresh episodes of what was found.
+    Evaluation,
+}
+
+/// How far a part of a solve has got that takes steps for long.
+#[derive(Clone, Copy)]
+pub struct Progress<'a> {
+    /// Which part.
+    pub phase: Phase,
+    /// Episodes played in it; 0 where they are not counted.
+    pub episodes: usize,
+    /// Steps taken in it.
+    pub samples: u64,
+    /// Steps that it may take in all.
+    pub of: u64,
+    /// The constraints that are not decided yet, by name.
+    pub open: &'a dyn Fn() -> Vec<String>,
+}
+
+impl fmt::Debug for Progress<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { phase, episodes, samples, of, .. } = self;
+        f.debug_struct("Progress")
+            .field("phase", phase)
+            .field("episodes", episodes)
+            .field("samples", samples)
+            .field("of", of)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Watches a solver: logs, progress bars and checkpoints live here.
 pub trait Observer {
     /// Called after every round. Breaking ends the search, and what it has is evaluated as ever; an error ends the solve
     /// with what it has as it is.
     fn round(&mut self, round: &Round) -> Result<ControlFlow<()>>;
+
+    /// Called now and then within what takes long, often for nothing new. An error ends the solve as that of a round does.
+    fn progress(&mut self, _progress: &Progress) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl fmt::Debug for dyn Observer + '_ {
@@ -74,6 +115,10 @@ impl Observer for Observers<'_> {
             }
         }
         Ok(flow)
+    }
+
+    fn progress(&mut self, progress: &Progress) -> Result<()> {
+        self.0.iter_mut().try_for_each(|observer| observer.progress(progress))
     }
 }
 

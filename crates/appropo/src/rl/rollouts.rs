@@ -1,0 +1,105 @@
+use std::panic::resume_unwind;
+use std::thread;
+
+use rand::Rng;
+
+use super::{Episode, play_episode};
+use crate::error::{Result, in_range};
+use crate::policy::{Memory, Mixed};
+use crate::random::{self, Generator};
+
+/// Episodes that are worth a thread.
+const SHARE: usize = 8;
+
+/// Plays whole episodes of mixed policies, side by side in as many copies of a world as it has.
+///
+/// Every episode has a generator of its own, and episodes are handed over in order: the result is the same for any number
+/// of copies.
+#[derive(Debug)]
+pub struct Rollouts {
+    copies: Vec<Copy>,
+    samples: u64,
+    rng: Generator,
+}
+
+#[derive(Debug)]
+struct Copy {
+    episode: Episode,
+    memory: Memory,
+    action: Vec<f64>,
+}
+
+impl Copy {
+    fn play(&mut self, mixture: &Mixed, seed: u64) -> Result<()> {
+        let rng = &mut random::generator(seed);
+        let Some(policy) = mixture.draw(rng) else { return Ok(()) };
+        play_episode(&mut self.episode, policy, &mut self.memory, &mut self.action, rng)
+    }
+}
+
+impl Rollouts {
+    /// Plays in one copy of a world.
+    pub fn new(episode: Episode, rng: &mut Generator) -> Self {
+        Self { copies: Vec::new(), samples: 0, rng: random::split(rng) }.and(episode)
+    }
+
+    /// The same with one more copy of the world.
+    pub fn and(mut self, episode: Episode) -> Self {
+        let action = vec![0.0; episode.world().actions().entries()];
+        self.copies.push(Copy { episode, memory: Memory::default(), action });
+        self
+    }
+
+    /// Plays this many episodes and hands over Σ γⁱ zᵢ and the number of steps of each.
+    pub fn play(
+        &mut self,
+        mixture: &Mixed,
+        episodes: usize,
+        mut observe: impl FnMut(&[f64], usize) -> Result<()>,
+    ) -> Result<()> {
+        in_range("policies", mixture.parts().len() as f64, !mixture.parts().is_empty(), "1 or more")?;
+        let seeds: Vec<u64> = (0..episodes).map(|_| self.rng.next_u64()).collect();
+        let threads = self.copies.len().min(episodes.div_ceil(SHARE));
+        if threads <= 1 {
+            let copy = &mut self.copies[0];
+            for seed in seeds {
+                copy.play(mixture, seed)?;
+                self.samples += copy.episode.steps() as u64;
+                observe(copy.episode.sum(), copy.episode.steps())?;
+            }
+            return Ok(());
+        }
+        let shares = seeds.chunks(episodes.div_ceil(threads)).zip(&mut self.copies);
+        let played: Vec<Result<Vec<(Vec<f64>, usize)>>> = thread::scope(|scope| {
+            let share = |(seeds, copy): (&[u64], &mut Copy)| -> Result<Vec<_>> {
+                let play = |seed: &u64| {
+                    copy.play(mixture, *seed)?;
+                    Ok((copy.episode.sum().to_vec(), copy.episode.steps()))
+                };
+                seeds.iter().map(play).collect()
+            };
+            let threads: Vec<_> = shares.map(|part| scope.spawn(move || share(part))).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
+        });
+        for part in played {
+            for (sum, steps) in part? {
+                self.samples += steps as u64;
+                observe(&sum, steps)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Entries of a measurement.
+    pub fn dim(&self) -> usize {
+        self.copies[0].episode.z().len()
+    }
+
+    /// Steps taken so far.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+}
