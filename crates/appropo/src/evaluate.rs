@@ -1,9 +1,12 @@
 //! What a mixed policy is worth, judged by what it does and not by what its search thought of it.
 
+use std::sync::Arc;
+
 use crate::certificate::{Certificate, Evidence, Verdict};
 use crate::confidence::{self, Evaluation, Finding, Sample};
 use crate::env::StopSignal;
 use crate::error::{Error, Result};
+use crate::measurement::Selection;
 use crate::method::Budget;
 use crate::oracle::{Exact, MonteCarlo, Planner};
 use crate::outcome::{History, Outcome};
@@ -11,8 +14,8 @@ use crate::policy::{AnyPolicy, Mixed};
 use crate::problem::Problem;
 use crate::random::Generator;
 use crate::rl::{Episode, Occupancy};
-use crate::set::ConvexSet;
-use crate::solver::{Solution, Stop};
+use crate::set::{ConvexSet, SharedSet};
+use crate::solver::{Solution, Stop, with_free_objective};
 
 /// About the most steps that evaluating a result takes.
 const MOST_STEPS: usize = 4_000_000;
@@ -46,8 +49,7 @@ pub(crate) fn conclude(
     }
     let target = problem.target();
     if let (true, Some(exact)) = (is_planned, &exact) {
-        // A search for a maximum has the objective in its certificate, and was computed again there.
-        if let (None, Some(model)) = (problem.objective(), problem.model()) {
+        if let Some(model) = problem.model() {
             let selected = model.select(target.selection());
             let oracle = Exact::new(selected, *problem.discounting(), Planner::PolicyIteration)?;
             outcome.certificate = oracle.recompute(&outcome.certificate, target.set(), &outcome.mixture)?;
@@ -69,7 +71,7 @@ pub(crate) fn conclude(
             let distance = target.set().distance(&z_bar);
             (exact, Evidence::default().certificate(z_bar, distance, budget.tolerance))
         }
-        None => (evaluation.measured.mean().to_vec(), claim(&evaluation, budget.tolerance)),
+        None => (evaluation.measured.mean().to_vec(), claim(problem, &evaluation, budget.tolerance)),
     };
     outcome.evaluation = Some(evaluation);
     Ok(outcome)
@@ -101,14 +103,14 @@ fn unevaluated(problem: &Problem, budget: &Budget, exact: Option<Vec<f64>>, outc
 }
 
 /// What fresh episodes allow to claim.
-pub fn claim(evaluation: &Evaluation, tolerance: f64) -> Certificate {
+pub fn claim(problem: &Problem, evaluation: &Evaluation, tolerance: f64) -> Certificate {
     Certificate {
         verdict: match evaluation.finding {
             Finding::Inside => Verdict::Feasible,
             Finding::Outside | Finding::Open => Verdict::Undecided,
         },
         tolerance,
-        z_bar: evaluation.mean.clone(),
+        z_bar: evaluation.mean[..problem.target().set().dim()].to_vec(),
         distance: evaluation.distance,
         lower_bound: 0.0,
         separation: None,
@@ -129,9 +131,20 @@ fn fresh(
     stop: Option<StopSignal>,
     rng: &mut Generator,
 ) -> Result<Evaluation> {
-    let target = problem.target();
+    let (set, selection) = judged(problem)?;
     let mut estimator = monte_carlo(problem, stop, rng)?;
-    confidence::evaluate(mixture, &mut estimator, target.set(), target.selection(), &looks(problem))
+    confidence::evaluate(mixture, &mut estimator, &set, &selection, &looks(problem))
+}
+
+/// What a confidence region is about: the entries that constraints look at and, last, the objective, which is free.
+pub fn judged(problem: &Problem) -> Result<(SharedSet, Selection)> {
+    let target = problem.target();
+    Ok(match problem.objective() {
+        Some(objective) => {
+            (with_free_objective(target.set())?, target.selection_with(objective.entry, objective.direction.sign()))
+        }
+        None => (Arc::clone(target.set()), target.selection().clone()),
+    })
 }
 
 /// Plays episodes of the problem, with all measures.

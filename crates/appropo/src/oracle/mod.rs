@@ -106,9 +106,19 @@ pub trait ModelBased: Checkpoint {
     /// How much episodes differed in the world so far, entry by entry; not finite below two episodes.
     fn deviations(&self) -> Vec<f64>;
 
-    /// Whether a mixed policy lies in the set, as far as can be told: in every model that may as well be true, or in fresh
-    /// episodes.
-    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<bool>;
+    /// What a mixed policy measures, if it lies in the set as far as can be told: in every model that may as well be true,
+    /// or in fresh episodes.
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Vec<f64>>>;
+
+    /// What a mixed policy measures in the model as it is, where that can be told without playing.
+    fn measure(&mut self, _mixture: &Mixed) -> Result<Option<Vec<f64>>> {
+        Ok(None)
+    }
+
+    /// Whether a policy that was saved could be one of its own.
+    fn fits(&self, _policy: &AnyPolicy) -> bool {
+        true
+    }
 
     /// Steps taken in the environment so far.
     fn samples(&self) -> u64;

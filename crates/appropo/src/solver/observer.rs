@@ -22,6 +22,8 @@ pub struct Round<'a> {
     pub lower_bound: f64,
     /// Steps taken in the environment so far.
     pub samples: u64,
+    /// The largest value of the objective so far with the constraints held, where one is maximised and some is known.
+    pub objective: Option<f64>,
     /// How long the oracle has taken for its answers so far.
     pub responding: Duration,
     /// The mixture as it is now.
