@@ -140,9 +140,10 @@ fn fresh(
 pub fn judged(problem: &Problem) -> Result<(SharedSet, Selection)> {
     let target = problem.target();
     Ok(match problem.objective() {
-        Some(objective) => {
-            (with_free_objective(target.set())?, target.selection_with(objective.entry, objective.direction.sign()))
-        }
+        Some(objective) => (
+            with_free_objective(target.set())?,
+            target.selection_with(objective.entry, objective.direction.sign()),
+        ),
         None => (Arc::clone(target.set()), target.selection().clone()),
     })
 }

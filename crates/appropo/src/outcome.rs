@@ -99,7 +99,9 @@ impl Optimum {
 
 /// The bound on the objective that `ceiling` proves in the problem's model.
 fn upper_bound(problem: &Problem, ceiling: &Ceiling) -> Result<f64> {
-    let (Some(model), Some(objective)) = (problem.model(), problem.objective()) else { return Ok(f64::INFINITY) };
+    let (Some(model), Some(objective)) = (problem.model(), problem.objective()) else {
+        return Ok(f64::INFINITY);
+    };
     let selection = problem.target().selection_with(objective.entry, objective.direction.sign());
     let exact = Exact::new(model.select(&selection), *problem.discounting(), Planner::PolicyIteration)?;
     exact.upper_bound(ceiling, problem.target().set())

@@ -57,11 +57,7 @@ fn optimum(measure: &str, sign: f64, constraints: Vec<Constraint>, discounting: 
     let value = found.value.unwrap();
     assert!(found.upper_bound - value <= 1e-8 && found.upper_bound >= value - 1e-10);
     let proved = exact().upper_bound(found.ceiling.as_ref().unwrap(), target.set()).unwrap();
-    assert!(
-        (proved - found.upper_bound).abs() <= 1e-7,
-        "{proved} is proved, {} claimed",
-        found.upper_bound
-    );
+    assert!((proved - found.upper_bound).abs() <= 1e-7, "{proved} is proved, {} claimed", found.upper_bound);
     let mut cache = Cache::new(exact());
     let options = options.tolerance(1e-6);
     let searched = binary_search(target.set(), &mut cache, &options, &mut ()).unwrap();

@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::{Budget, Method, MethodEntry, Task};
-use crate::certificate::{Ceiling, Verdict};
+use crate::certificate::{Ceiling, Certificate, Verdict};
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::evaluate;
@@ -270,9 +270,8 @@ impl Appropo {
                 }
             }
             AnyOracle::ModelBased(mut model) => {
-                let player = |set: &SharedSet| {
-                    self.make_player(set, &PlayerContext { is_learning: false, ..context })
-                };
+                let player =
+                    |set: &SharedSet| self.make_player(set, &PlayerContext { is_learning: false, ..context });
                 let model = &mut *model;
                 match state {
                     None => maximize_model_based(set, &player, model, &rule, observer),
@@ -295,7 +294,9 @@ impl Appropo {
         let mut cache = Cache::new(Exact::new(model, *problem.discounting(), Planner::PolicyIteration)?);
         let mut later = Later { observer, played };
         let found = binary_search(problem.target().set(), &mut cache, &self.rule(budget), &mut later)?;
-        Ok(Maximum { rounds: played + found.rounds, ..found })
+        // Its games are sharper than what is asked for.
+        let certificate = Certificate { tolerance: budget.tolerance, ..found.certificate };
+        Ok(Maximum { rounds: played + found.rounds, certificate, ..found })
     }
 }
 
@@ -339,8 +340,8 @@ pub(super) fn conclude_objective(
 pub(super) fn plannable(problem: &Problem) -> Result<&Arc<TabularMdp>> {
     problem.model().ok_or_else(|| {
         Error::Objective(
-            "this way needs a model to plan in, and the environment has none; leave \"search\" or \"method\" out, and \
-             the objective is optimised by learning"
+            "this way of solving plans, and the environment has no model to plan in; leave \"method\" and \"search\" out \
+             to learn by playing"
                 .into(),
         )
     })
@@ -383,9 +384,7 @@ impl Method for Appropo {
         let mut historian = Historian::new(problem, history, observer);
         let state = state.as_deref();
         let (solution, ceiling) = match problem.objective() {
-            Some(objective) => {
-                self.optimize(problem, objective, budget, state, &mut rng, &mut historian)?
-            }
+            Some(objective) => self.optimize(problem, objective, budget, state, &mut rng, &mut historian)?,
             None => (self.search(problem, budget, state, &mut rng, &mut historian)?, None),
         };
         let mut outcome =

@@ -45,21 +45,21 @@ impl Occupancy {
         let selection = problem.target().selection_with(objective.entry, objective.direction.sign());
         let model = plannable(problem)?.select(&selection);
         let set = problem.target().set();
-        let (mixture, certificate) =
-            match maximize_occupancy(set, &model, problem.discounting(), tolerance) {
-                Ok(Programme { policy, certificate, .. }) => {
-                    (Mixed::one(policy.as_ref().clone()), certificate)
+        let (mixture, certificate) = match maximize_occupancy(set, &model, problem.discounting(), tolerance) {
+            Ok(Programme { policy, certificate, .. }) => (Mixed::one(policy.as_ref().clone()), certificate),
+            // The solver says only that there is no point; the least distance says how far off the problem is.
+            Err(error) => {
+                let nearest = self.solve(problem, tolerance)?;
+                if nearest.certificate.verdict != Verdict::Infeasible {
+                    return Err(error);
                 }
-                // The solver says only that there is no point; the least distance says how far off the problem is.
-                Err(error) => {
-                    let nearest = self.solve(problem, tolerance)?;
-                    if nearest.certificate.verdict != Verdict::Infeasible {
-                        return Err(error);
-                    }
-                    return Ok(nearest);
-                }
-            };
-        Ok(about_constraints(Solution { mixture, certificate, rounds: 0, samples: 0, stop: Stop::Reached }, set.dim()))
+                return Ok(nearest);
+            }
+        };
+        Ok(about_constraints(
+            Solution { mixture, certificate, rounds: 0, samples: 0, stop: Stop::Reached },
+            set.dim(),
+        ))
     }
 }
 

@@ -110,8 +110,9 @@ pub trait ModelBased: Checkpoint {
     /// or in fresh episodes.
     fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Vec<f64>>>;
 
-    /// What a mixed policy measures in the model as it is, where that can be told without playing.
-    fn measure(&mut self, _mixture: &Mixed) -> Result<Option<Vec<f64>>> {
+    /// The mean and the standard deviation of what a mixed policy measures in the models that may as well be true; `None`
+    /// where only playing tells.
+    fn posterior(&mut self, _mixture: &Mixed) -> Result<Option<(Vec<f64>, Vec<f64>)>> {
         Ok(None)
     }
 

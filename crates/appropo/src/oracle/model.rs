@@ -381,12 +381,17 @@ impl ModelBased for Model {
                 return Ok(None);
             }
         }
-        self.measure(mixture)
-    }
-
-    fn measure(&mut self, mixture: &Mixed) -> Result<Option<Vec<f64>>> {
         self.oracle()?;
         self.planned.as_ref().map(|planned| planned.exact.measure(mixture)).transpose()
+    }
+
+    fn posterior(&mut self, mixture: &Mixed) -> Result<Option<(Vec<f64>, Vec<f64>)>> {
+        let mut estimate = Estimate::new(self.played.dim());
+        for draw in 0..self.options.posterior_checks.max(2) {
+            estimate.add(&self.posterior_sample(mixture, draw)?);
+        }
+        let (mean, spread) = estimate.with_spread();
+        Ok(Some((mean, spread.deviations)))
     }
 
     fn fits(&self, policy: &AnyPolicy) -> bool {

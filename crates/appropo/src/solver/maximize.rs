@@ -246,7 +246,8 @@ impl Search<'_> {
     fn begin(&mut self) -> Result<()> {
         let record = &self.game.record;
         if record.is_estimated() {
-            let deviation = record.latest().1.spread.as_ref().map_or(0.0, |spread| value_of(&spread.deviations));
+            let deviation =
+                record.latest().1.spread.as_ref().map_or(0.0, |spread| value_of(&spread.deviations));
             self.step = FIRST_STEP * deviation;
             self.best = Some(Confirmed { mixture: record.mixture(), z: record.z_bar().to_vec(), error: 0.0 });
         }
@@ -259,7 +260,8 @@ impl Search<'_> {
     fn improve(&mut self, gain: f64) -> Result<Option<Stop>> {
         self.step *= if gain >= self.step { MORE } else { LESS };
         self.game.look_again(true)?;
-        let is_spent = self.game.record.latest().1.gave_up || self.game.oracle.samples() >= self.game.rule.samples;
+        let is_spent =
+            self.game.record.latest().1.gave_up || self.game.oracle.samples() >= self.game.rule.samples;
         if self.is_promising(is_spent) {
             self.confirm()?;
         }

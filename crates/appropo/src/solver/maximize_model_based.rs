@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::oracle::ModelBased;
 use crate::player::aim;
 use crate::policy::Mixed;
-use crate::set::{ConvexSet, Errors, SharedSet};
+use crate::set::{ConvexSet, Errors, SharedSet, holds};
 use crate::state::{Loader, Saver};
 
 /// [`maximize`] in a model that is learnt on the way.
@@ -51,6 +51,11 @@ pub fn resume_maximize_model_based(
 const GROWTH: f64 = 0.02;
 /// Changes of the objective up to this, relative to its size, are none.
 const SETTLED: f64 = 0.005;
+/// Standard deviations of the posterior by which a mixture must keep away from the set's edge: a maximum lies at the edge,
+/// and plans seek out what the model takes for better than it is.
+const SURE: f64 = 3.0;
+/// The part of the samples that mixtures are played for, once there are any worth playing; the rest tries what is new.
+const ROLLOUTS: f64 = 0.75;
 /// How the depth of the aim changes after a mixture was confirmed.
 const LESS: f64 = 0.8;
 
@@ -95,28 +100,46 @@ impl Search<'_> {
                 return Ok(Some(Stop::Reached));
             }
         }
-        Ok(if self.model.is_spent() {
-            Some(Stop::Samples)
+        let stop = if self.model.is_spent() {
+            Stop::Samples
+        } else if self.progress.rounds >= self.rule.rounds {
+            Stop::Rounds
         } else {
-            (self.progress.rounds >= self.rule.rounds).then_some(Stop::Rounds)
-        })
+            return Ok(None);
+        };
+        // What the last samples said may have left nothing that is confirmed.
+        for _ in 0..AIMS {
+            if found.top.is_none() || self.progress.best.is_some() {
+                break;
+            }
+            let deeper = self.deepest()?;
+            self.confirm(&deeper)?;
+        }
+        Ok(Some(stop))
     }
 
     /// Keeps the mixture if it is surely feasible, and better than the best so far as that looks by now.
     fn confirm(&mut self, found: &Found) -> Result<()> {
-        let progress = &mut self.progress;
-        if let Some(best) = &mut progress.best {
-            best.z = self.model.measure(&best.mixture)?.unwrap_or_else(|| best.z.clone());
+        if let Some(best) = self.progress.best.take() {
+            // What fresh episodes said stays true; what the model said may not.
+            let z = match self.model.posterior(&best.mixture)? {
+                Some(posterior) => self.sure(posterior),
+                None => Some(best.z),
+            };
+            self.progress.best = z.map(|z| Confirmed { z, ..best });
         }
-        let (free, tolerance) = (&self.free, self.rule.tolerance);
-        progress.best.take_if(|best| !free.contains(&best.z, tolerance));
         let is_better = |z: &[f64], best: &Confirmed| value_of(z) > value_of(&best.z);
-        if progress.best.as_ref().is_some_and(|best| !is_better(&found.z_bar, best)) {
+        if self.progress.best.as_ref().is_some_and(|best| !is_better(&found.z_bar, best)) {
             // What the model has learnt lately may allow for less depth.
-            progress.depth.scale(LESS);
+            self.progress.depth.scale(LESS);
             return Ok(());
         }
-        match self.model.confirm(&found.mixture, free, tolerance)? {
+        let z = match self.model.posterior(&found.mixture)? {
+            Some(posterior) => self.sure(posterior),
+            None => self.model.confirm(&found.mixture, &self.free, self.rule.tolerance)?,
+        };
+        let progress = &mut self.progress;
+        match z {
             None => progress.depth.deepen(),
             Some(z) => {
                 progress.depth.scale(LESS);
@@ -126,6 +149,12 @@ impl Search<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The mean of a posterior, if it keeps away from the set's edge.
+    fn sure(&self, (mean, deviations): (Vec<f64>, Vec<f64>)) -> Option<Vec<f64>> {
+        let errors = Errors::Standard(deviations.into_iter().map(|deviation| SURE * deviation).collect());
+        holds(&self.free, &mean, &errors, self.rule.tolerance).then_some(mean)
     }
 
     /// Whether nothing is left to gain: the model's maximum has not changed, and the best so far is as good.
@@ -145,7 +174,7 @@ impl Search<'_> {
         let enough = self.model.samples() + (GROWTH * self.model.samples() as f64) as u64;
         loop {
             let (samples, progress) = (self.model.samples(), &mut self.progress);
-            if progress.won < progress.lost || 2 * progress.rollouts > samples {
+            if progress.won < progress.lost || progress.rollouts as f64 > ROLLOUTS * samples as f64 {
                 self.model.explore()?;
             } else {
                 self.model.rollout(mixture)?;
