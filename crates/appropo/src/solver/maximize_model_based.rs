@@ -171,7 +171,8 @@ impl Search<'_> {
 
     /// Plays in the world to make the model better.
     fn sample(&mut self, mixture: &Mixed) -> Result<()> {
-        let enough = self.model.samples() + (GROWTH * self.model.samples() as f64) as u64;
+        let before = self.model.samples();
+        let enough = before.saturating_add((GROWTH * before as f64) as u64);
         loop {
             let (samples, progress) = (self.model.samples(), &mut self.progress);
             if progress.won < progress.lost || progress.rollouts as f64 > ROLLOUTS * samples as f64 {
