@@ -25,6 +25,16 @@ def oracles(problem):
 SMALL = {"universal": ("--set", "universal.net_arch=[16]", "--set", "universal.gradient_steps=1")}
 
 PAIRS = [(problem, oracle) for problem in PROBLEMS for oracle in oracles(problem)]
+# Objectives, each with every oracle that fits.
+OBJECTIVES = [
+    (command, problem, measure, oracle)
+    for command, problem, measure in (
+        ("maximize", "mars-rover", "reward"),
+        ("minimize", "mars-rover", "failure"),
+        ("maximize", "cart-pole", "reward"),
+    )
+    for oracle in oracles(problem)
+]
 
 
 def appropo(*arguments, expected=(0,)):

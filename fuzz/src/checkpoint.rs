@@ -17,11 +17,14 @@ use appropo::random;
 use appropo::rl::actor_critic::{ActorCriticOptions, Collect, Update};
 use appropo::rl::{ActorCritic, Episode, Learner, QLearner, QLearningOptions};
 use appropo::set::{Ball, SharedSet};
-use appropo::solver::{Round, Solution, StopRule, appropo, appropo_model_based, resume, resume_model_based};
+use appropo::solver::{
+    Round, Solution, StopRule, appropo, appropo_model_based, maximize, maximize_model_based, resume,
+    resume_maximize, resume_maximize_model_based, resume_model_based, with_free_objective,
+};
 use appropo_run::Checkpoint;
 
 /// Games that can be gone on with.
-pub const GAMES: [&str; 8] = [
+pub const GAMES: [&str; 10] = [
     "fully-corrective",
     "gradient-descent",
     "blackwell",
@@ -30,6 +33,8 @@ pub const GAMES: [&str; 8] = [
     "action-values",
     "learnt-model",
     "continuous-actions",
+    "objective",
+    "learnt-objective",
 ];
 
 /// Discount, and the longest episode.
@@ -69,6 +74,8 @@ pub fn play(game: u8, state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
             state,
         ),
         6 => model_based(set, world(), state),
+        8 => objective(state),
+        9 => learnt_objective(state),
         _ => {
             let pushed = || Box::new(PointMass::new(LIMIT)) as Box<dyn Environment>;
             let constraints = vec![Constraint::at_least("reward", -0.1)?];
@@ -78,6 +85,54 @@ pub fn play(game: u8, state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
             learnt(target.set(), world, |world| networks(vec![world()]), state)
         }
     }
+}
+
+/// The rover's reward, as the objective behind a demand that some policies meet.
+fn rewarded() -> Result<Rover> {
+    let world = mars_rover::world("SFF\nFHG", 0.2)?;
+    let target = Target::new(world.model.measures(), vec![Constraint::at_most("failure", 0.3)?])?;
+    let reward = world.model.measures().range("reward")?.start;
+    let model = Arc::new(world.model.select(&target.selection_with(reward, 1.0)));
+    Ok(Rover { model, set: Arc::clone(target.set()) })
+}
+
+/// A search for a maximum in a known world, its bound computed again.
+fn objective(state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
+    let Rover { model, set } = rewarded()?;
+    let exact = || Exact::new((*model).clone(), Discounting::new(GAMMA, None)?, Planner::PolicyIteration);
+    let (mut player, mut oracle) = (FullyCorrective::new(with_free_objective(&set)?), exact()?);
+    let (rule, mut states) = (StopRule::default().rounds(6), Vec::new());
+    let mut watch = |round: &Round| {
+        states.extend((round.state)().ok().map(|(_, state)| state));
+        ControlFlow::Continue(())
+    };
+    let found = match state {
+        None => maximize(&set, &mut player, &mut oracle, &rule, &mut watch)?,
+        Some(state) => resume_maximize(&set, &mut player, &mut oracle, &rule, &mut watch, state)?,
+    };
+    if let Some(ceiling) = &found.ceiling {
+        exact()?.upper_bound(ceiling, &set)?;
+    }
+    Ok(states)
+}
+
+/// The same in a model that is learnt.
+fn learnt_objective(state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
+    let Rover { model, set } = rewarded()?;
+    let world = Box::new(Simulator::new(model, Some(LIMIT)));
+    let (options, discounting) = (ModelOptions::default(), Discounting::new(GAMMA, None)?);
+    let mut model = Model::new(world, discounting, LIMIT, BUDGET, options, random::generator(4))?;
+    let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
+    let (rule, mut states) = (StopRule::default().rounds(4), Vec::new());
+    let mut watch = |round: &Round| {
+        states.extend((round.state)().ok().map(|(_, state)| state));
+        ControlFlow::Continue(())
+    };
+    match state {
+        None => maximize_model_based(&set, &player, &mut model, &rule, &mut watch)?,
+        Some(state) => resume_maximize_model_based(&set, &player, &mut model, &rule, &mut watch, state)?,
+    };
+    Ok(states)
 }
 
 struct Rover {
@@ -142,7 +197,7 @@ fn learnt<L: Learner + 'static>(
     state: Option<&[u8]>,
 ) -> Result<Vec<Vec<u8>>> {
     let estimator = || MonteCarlo::new(Episode::new(world(), GAMMA, LIMIT), &mut random::generator(2));
-    let options = LearnedOptions::default().episodes(3usize).fresh(2);
+    let options = LearnedOptions::default().episodes(3usize).fresh(2usize);
     let oracle = LearnedOracle::new(Box::new(learner(&world)?), estimator(), BUDGET, options)?;
     let player = FullyCorrective::new(Arc::clone(set)).with_margin(1.5);
     let (solution, states) = game_of(set, player, Cache::new(oracle), state)?;

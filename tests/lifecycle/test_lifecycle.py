@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.program import ENDED, NETWORKS, PAIRS, PROBLEMS, SMALL, appropo
+from tests.program import ENDED, NETWORKS, OBJECTIVES, PAIRS, PROBLEMS, SMALL, appropo
 
 
 def test_the_problems_are_those_that_the_program_lists():
@@ -14,9 +14,24 @@ def test_the_problems_are_those_that_the_program_lists():
 
 @pytest.mark.parametrize(("problem", "oracle"), PAIRS)
 def test_a_run_from_its_beginning_to_its_report(problem, oracle, tmp_path):
-    run = tmp_path / "run"
+    whole_life(("solve", problem), oracle, tmp_path)
+
+
+@pytest.mark.parametrize(("command", "problem", "measure", "oracle"), OBJECTIVES)
+def test_a_run_of_an_objective_from_its_beginning_to_its_report(command, problem, measure, oracle, tmp_path):
+    result = whole_life((command, problem, "--measure", measure), oracle, tmp_path)
+    objective = result["objective"]
+    assert (objective["goal"], objective["measure"]) == (command, measure)
+    if oracle == "exact":
+        assert objective["interval"] is None and abs(objective["bound"] - objective["value"]) < 1e-5
+    elif objective["value"] is not None:
+        assert objective["bound"] is None and objective["interval"][0] < objective["interval"][1]
+
+
+def whole_life(command, oracle, tmp_path):
+    problem, run = command[1], tmp_path / "run"
     chosen = ("--oracle", oracle, "--samples", 1500, *SMALL.get(oracle, ()))
-    solved = appropo("solve", problem, *chosen, "--run", run, "--quiet", "--json", expected=ENDED)
+    solved = appropo(*command, *chosen, "--run", run, "--quiet", "--json", expected=ENDED)
     result = json.loads(solved)
     status = ENDED[("feasible", "infeasible", "undecided").index(result["verdict"])]
     again = json.loads(appropo("resume", run, "--json", expected=[status]))
@@ -32,3 +47,4 @@ def test_a_run_from_its_beginning_to_its_report(problem, oracle, tmp_path):
     page = tmp_path / "page.html"
     appropo("report", run, "--out", page)
     assert problem in page.read_text(encoding="utf-8")
+    return result

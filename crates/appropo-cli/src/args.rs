@@ -110,6 +110,15 @@ pub enum Command {
 pub struct Solve {
     /// A problem file, or the name of a built-in problem
     pub problem: String,
+    #[command(flatten)]
+    pub recording: Recording,
+    #[command(flatten)]
+    pub settings: Overrides,
+}
+
+/// Where a solve is written, and what is shown of it.
+#[derive(Args)]
+pub struct Recording {
     /// Write the run into this folder: log, checkpoints, policies, evidence and report
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub run: Option<String>,
@@ -122,8 +131,6 @@ pub struct Solve {
     /// Print one JSON object and nothing else
     #[arg(long)]
     pub json: bool,
-    #[command(flatten)]
-    pub settings: Overrides,
 }
 
 /// Seconds between checkpoints.
@@ -152,9 +159,8 @@ pub struct Optimize {
     /// Where the objective goes: into the corrective player's master problem, or around it
     #[arg(long, value_parser = PossibleValuesParser::new(["master", "binary"]))]
     pub search: Option<String>,
-    /// Print one JSON object and nothing else
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub recording: Recording,
     #[command(flatten)]
     pub settings: Overrides,
 }

@@ -66,7 +66,7 @@ impl<'a> Progress<'a> {
 impl Progress<'_> {
     /// "evaluation: 120 episodes, 24,000 of at most 25,000 steps, 51,200 steps/s, at most 2 s left, open: safety".
     fn part(&self, part: &Part) -> String {
-        let Part { phase, episodes, samples, of, open } = *part;
+        let Part { phase, episodes, samples, of, open, .. } = *part;
         let (_, start, before) = self.phase.unwrap_or((phase, Instant::now(), samples));
         let before = before.min(samples);
         let rate = (samples - before) as f64 / start.elapsed().as_secs_f64().max(1e-9);

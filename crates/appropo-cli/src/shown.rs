@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use appropo::certificate::Verdict;
-use appropo::outcome::{Optimum, Outcome, count, number};
-use appropo::problem::{Direction, Problem};
+use appropo::outcome::{Outcome, count, number};
+use appropo::problem::Problem;
 use appropo::solver::Stop;
 use appropo_run::result::Summary;
 
@@ -31,16 +31,10 @@ pub fn output(problem: &Problem, outcome: &Outcome, seconds: Option<f64>, as_jso
 fn text(problem: &Problem, outcome: &Outcome, seconds: Option<f64>) -> String {
     let mut text = format!("{}: {}\n\n", problem.name(), outcome.sentence());
     text.push_str(&outcome.table(problem));
-    if let Some(Optimum { measure, direction, value, bound }) = &outcome.objective {
-        let found = value.map_or("no feasible policy was found".into(), number);
-        let side = match direction {
-            Direction::Maximize => "above",
-            Direction::Minimize => "below",
-        };
-        let bound =
-            bound.map_or(String::new(), |b| format!("; no feasible policy gets {side} {}", number(b)));
-        let open = if outcome.stop == Stop::Rounds { " (stopped before the two met)" } else { "" };
-        let _ = writeln!(text, "\n{} {measure}: {found}{bound}{open}", direction.word());
+    if let Some(optimum) = &outcome.objective {
+        let is_open = outcome.stop == Stop::Rounds && optimum.bound.is_some();
+        let open = if is_open { " (stopped before the two met)" } else { "" };
+        let _ = writeln!(text, "\n{}{open}", optimum.sentence());
     }
     if let (Some(grid), Ok(range)) = (problem.env().grid(), problem.measures().range("visits")) {
         let picture = picture::visits(grid, &outcome.measurements[range]);

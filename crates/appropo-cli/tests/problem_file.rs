@@ -93,6 +93,7 @@ fn rich() -> Vec<(String, String)> {
     }));
     problems.push("discount = 0.9\nenvironment = { name = \"point-mass\", horizon = 20 }\n".into());
     problems.push(format!("maximize = \"reward\"\n{rover}{safety}"));
+    problems.push(format!("{rover}{safety}[objective]\nmaximize = \"reward\"\n"));
     problems.push(format!("minimize = \"visits[7]\"\n{rover}{safety}[solve]\nsearch = \"binary\"\n"));
     problems.into_iter().enumerate().map(|(i, text)| (format!("rich-{i}"), text)).collect()
 }
@@ -269,7 +270,7 @@ fn problem(text: &str) -> String {
 }
 
 /// Mistakes by name. "The world" marks those that depend on it or on more than one value.
-const MISTAKES: [(&str, &str); 54] = [
+const MISTAKES: [(&str, &str); 57] = [
     ("a decimal comma", "discount = 0,99"),
     ("no digit before the point", "discount = .99"),
     ("a key that stands twice", "discount = 0.9\ndiscount = 0.8"),
@@ -349,6 +350,15 @@ const MISTAKES: [(&str, &str); 54] = [
     (
         "two objectives",
         "maximize = \"reward\"\nminimize = \"failure\"\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
+    ),
+    (
+        "an objective in its table and outside it",
+        "maximize = \"reward\"\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }\nobjective = { minimize = \"failure\" }",
+    ),
+    ("an empty objective", "discount = 0.9\nenvironment = { name = \"mars-rover\" }\nobjective = {}"),
+    (
+        "an objective of another kind",
+        "discount = 0.9\nenvironment = { name = \"mars-rover\" }\n[objective]\nmaximise = \"reward\"",
     ),
     (
         "the world: an objective that is not there",

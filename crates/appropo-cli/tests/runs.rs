@@ -72,6 +72,77 @@ fn fifty_kills_leave_no_trace() {
     assert!(kills >= 50, "{kills}");
 }
 
+const OBJECTIVE: &str = r#"
+discount = 0.99
+environment = { name = "mars-rover", map = "4x4" }
+objective = { maximize = "reward" }
+constraint = [{ measure = "failure", at_most = 0.3 }]
+"#;
+
+/// The same of searches for an optimum, planned and learnt.
+#[test]
+fn kills_of_an_objective_leave_no_trace() {
+    let place = place("objective-kills");
+    let file = place.join("problem.toml");
+    fs::write(&file, OBJECTIVE).unwrap();
+    let file = file.to_str().unwrap();
+    let problems: [&[&str]; 4] = [
+        &[file, "--oracle", "ppo", "--samples", "6000", "--set", "learned.impatient=true"],
+        &[file, "--oracle", "model", "--samples", "1500"],
+        &[file],
+        &[file, "--set", "search=binary"],
+    ];
+    assert!(killed(&place, &problems, 19, 12) >= 12);
+}
+
+/// What a run says of its objective is computed again.
+#[test]
+fn claims_of_an_objective_hold_and_altered_ones_do_not() {
+    let place = place("objective-verified");
+    let run = |name: &str, arguments: &[&str]| {
+        let folder = place.join(name);
+        let output = appropo(arguments).arg("--run").arg(&folder).arg("--quiet").output().unwrap();
+        assert!(folder.join("result.json").is_file(), "{}", text(&output));
+        let (status, said) = verify(&folder);
+        assert!(status == Some(0) && said.contains("verified: feasible"), "{name}: {said}");
+        assert!(said.contains("claim   m") && said.contains("imize reward: "), "{said}");
+        let page = fs::read_to_string(folder.join("report.html")).unwrap();
+        assert!(page.contains("\"objective\":{\"goal\":\"maximize\",\"measure\":\"reward\""));
+    };
+    let rover = ["maximize", "mars-rover", "--measure", "reward"];
+    run("exact", &rover);
+    run("binary", &[&rover[..], &["--search", "binary"]].concat());
+    run("occupancy", &[&rover[..], &["--method", "occupancy"]].concat());
+    run("model", &[&rover[..], &["--oracle", "model", "--samples", "9000", "--seed", "4"]].concat());
+    let altered = |of: &str, key: &str, number: &str, says: &str| {
+        let folder = copy(&place.join(of), &format!("altered-{of}-{key}"));
+        let change = |text: &str| {
+            let (before, objective) = text.split_once("\"objective\": {").unwrap();
+            format!("{before}\"objective\": {{{}", with_number(objective, key, number))
+        };
+        alter(&folder, "result.json", change);
+        let (status, said) = verify(&folder);
+        assert!(status == Some(5) && said.contains(says), "{of}, {key}: {said}");
+    };
+    altered("exact", "value", "-0.11", "the objective's value is claimed as -0.11");
+    altered("exact", "bound", "-0.1110052", "the objective's bound is claimed as -0.1110052");
+    altered("model", "value", "-0.11", "the objective's value is claimed as -0.11");
+    altered("model", "interval", "-0.1", "the objective's interval is claimed as -0.1");
+    // A proof of another bound.
+    let folder = copy(&place.join("exact"), "altered-proof");
+    alter(&folder, "certificate.json", |text| {
+        let (before, ceiling) = text.split_once("\"ceiling\": {").unwrap();
+        format!("{before}\"ceiling\": {{{}", with_number(ceiling, "offset", "0.01"))
+    });
+    let (status, said) = verify(&folder);
+    assert!(status == Some(5) && said.contains("the objective's bound"), "{said}");
+    // The result of another objective.
+    let folder = copy(&place.join("exact"), "altered-measure");
+    alter(&folder, "result.json", |text| text.replace("\"measure\": \"reward\"", "\"measure\": \"steps\""));
+    let (status, said) = verify(&folder);
+    assert!(status == Some(5) && said.contains("another objective"), "{said}");
+}
+
 /// Kills runs of the problems in turn until there were so many kills. Returns how many there were.
 fn killed(place: &Path, problems: &[&[&str]], seed: u64, enough: usize) -> usize {
     let mut rng = random::generator(seed);
@@ -293,7 +364,7 @@ fn claims_hold_when_computed_again_and_altered_ones_do_not() {
     // What is said besides the claim.
     let member = |old: &'static str, new: &'static str| move |text: &str| text.replacen(old, new, 1);
     let null = "\"confidence\": null";
-    altered("extra", "exact", "result.json", &member("{", "{\n  \"objective\": 1,"), "does not belong there");
+    altered("extra", "exact", "result.json", &member("{", "{\n  \"remark\": 1,"), "does not belong there");
     altered(
         "addition",
         "exact",

@@ -1,7 +1,7 @@
 use appropo::options::{Key, Kind, Range};
 
 /// The keys of a problem file.
-pub static ROOT: [Key; 6] = [
+pub static ROOT: [Key; 7] = [
     Key::required(
         "discount",
         Kind::Number(Range::UNIT),
@@ -10,6 +10,14 @@ pub static ROOT: [Key; 6] = [
     ),
     Key::required("environment", Kind::Open, "{ name = \"mars-rover\" }", "The world and its settings."),
     Key::optional("constraint", Kind::Tables, "", "What the long-term measurements must satisfy."),
+    Key::optional("objective", Kind::Open, "{ maximize = \"reward\" }", "What is optimised."),
+    OBJECTIVE[0],
+    OBJECTIVE[1],
+    Key::optional("solve", Kind::Open, "{}", "How to solve; every key has a default."),
+];
+
+/// The keys of the table `[objective]`. They may stand outside it as well.
+pub const OBJECTIVE: [Key; 2] = [
     Key::optional(
         "maximize",
         Kind::Name,
@@ -22,7 +30,6 @@ pub static ROOT: [Key; 6] = [
         "\"failure\"",
         "A measure to make as small as the constraints allow.",
     ),
-    Key::optional("solve", Kind::Open, "{}", "How to solve; every key has a default."),
 ];
 
 /// The first key of every environment.

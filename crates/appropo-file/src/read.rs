@@ -9,13 +9,13 @@ use appropo::method::{Budget, Method};
 use appropo::options::{
     Entry, Given, Key, Kind, Measurements, OptionError, Result, Step, Table, Value, shown_key, suggestion,
 };
-use appropo::problem::Problem;
+use appropo::problem::{Direction, Problem};
 use appropo::registry::{METHOD, Registry};
 use appropo::set::{FromProjection, SetSpace, SharedSet, Similarity};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
-use crate::keys::{BUDGET, CONSTRAINT, NAME, ROOT};
+use crate::keys::{BUDGET, CONSTRAINT, NAME, OBJECTIVE, ROOT};
 use crate::problem_file::{ProblemFile, Reader};
 
 /// Reads a whole problem file.
@@ -91,20 +91,12 @@ fn problem(reader: &Reader, name: &str, table: &Table) -> Result<(Problem, Table
     for item in root.get("constraint").map_or(Ok(Vec::new()), |entry| entry.items())? {
         builder = builder.constraint(constraint(reader, &item, &env)?);
     }
-    let objective = match (root.get("maximize"), root.get("minimize")) {
-        (Some(_), Some(second)) => {
-            return Err(second.error("a problem has one objective; leave this key or maximize out"));
-        }
-        (Some(entry), None) => {
-            builder = builder.maximize(entry.text()?);
-            Some(entry)
-        }
-        (None, Some(entry)) => {
-            builder = builder.minimize(entry.text()?);
-            Some(entry)
-        }
-        (None, None) => None,
-    };
+    let objective = objective(&root)?;
+    if let Some(entry) = &objective {
+        let measure = entry.text()?;
+        let is_maximum = entry.key == Direction::Maximize.word();
+        builder = if is_maximum { builder.maximize(measure) } else { builder.minimize(measure) };
+    }
     let problem = builder.build().map_err(|error| match &objective {
         Some(entry) => entry.error(error),
         None => root.error(error.to_string()),
@@ -115,6 +107,23 @@ fn problem(reader: &Reader, name: &str, table: &Table) -> Result<(Problem, Table
     };
     overlay(&mut settings, &reader.settings);
     Ok((problem, settings))
+}
+
+/// The key that states the objective, in its table or outside it.
+fn objective<'a>(root: &Given<'a>) -> Result<Option<Entry<'a>>> {
+    let mut stated: Vec<Entry> = Vec::new();
+    if let Some(entry) = root.get("objective") {
+        stated.extend(entry.table(&OBJECTIVE)?.entries());
+        if stated.is_empty() {
+            return Err(entry.error("objective: it says nothing; write maximize or minimize with a measure"));
+        }
+    }
+    stated.extend(OBJECTIVE.iter().filter_map(|key| root.get(key.name)));
+    if let Some(second) = stated.get(1) {
+        let message = format!("a problem has one objective; leave this key or {} out", stated[0].key);
+        return Err(second.error(message));
+    }
+    Ok(stated.pop())
 }
 
 fn horizon_message(error: &Error) -> String {
@@ -313,10 +322,8 @@ pub fn solve_settings(
     }
     // Of an environment that is not here a file can't tell whether it has a model.
     let is_here = !problem.env().is_external() || reader.externals.env.is_some();
-    if is_here && problem.objective().is_none() {
-        method.check(problem).map_err(|error| at_choice(&given, error))?;
-    }
     if is_here {
+        method.check(problem).map_err(|error| at_choice(&given, error))?;
         method.table(problem, &budget).map_err(|error| at_choice(&given, error))?;
     }
     Ok((method, budget, given.count("seed")?))

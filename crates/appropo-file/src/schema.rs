@@ -8,7 +8,7 @@ use appropo::env::EnvEntry;
 use appropo::options::{Key, Kind, Presence, Range, VECTORS};
 use appropo::registry::Registry;
 
-use crate::keys::{CONSTRAINT, NAME, ROOT};
+use crate::keys::{CONSTRAINT, NAME, OBJECTIVE, ROOT};
 use crate::read::solve_keys;
 
 /// A JSON Schema (draft 2020-12) of problem files.
@@ -22,7 +22,11 @@ pub fn schema(registry: &Registry) -> Value {
     let constraint = one_set(registry, &CONSTRAINT);
     describe(&mut schema, "constraint", json!({ "type": "array", "items": constraint, "minItems": 1 }));
     describe(&mut schema, "solve", solve(registry));
-    schema["not"] = json!({ "required": ["maximize", "minimize"] });
+    let mut objective = table(&OBJECTIVE);
+    (objective["minProperties"], objective["maxProperties"]) = (1.into(), 1.into());
+    describe(&mut schema, "objective", objective);
+    let twice = [["maximize", "minimize"], ["objective", "maximize"], ["objective", "minimize"]];
+    schema["not"] = json!({ "anyOf": twice.map(|keys| json!({ "required": keys })) });
     schema["$defs"] = json!({ "set": one_set(registry, &[]) });
     schema
 }

@@ -19,10 +19,11 @@ use crate::keys::{BUDGET, CONSTRAINT};
 pub fn written(problem: &Problem, registry: &Registry) -> String {
     let mut out = String::new();
     line(&mut out, "discount", &Value::Number(problem.discounting().gamma()), None);
+    environment(&mut out, problem, registry);
     if let Some(objective) = problem.objective() {
+        out.push_str("\n[objective]\n");
         line(&mut out, objective.direction.word(), &objective.measure.as_str().into(), None);
     }
-    environment(&mut out, problem, registry);
     for (i, constraint) in problem.target().constraints().iter().enumerate() {
         stated(&mut out, i, constraint, registry);
     }

@@ -139,10 +139,17 @@ impl Outcome {
         self.found.failure().map(ToString::to_string)
     }
 
-    /// The best value of the objective and a bound that no feasible policy passes, where there was one.
+    /// The best value of the objective, where fresh episodes put it, and a bound that no feasible policy passes.
     #[getter]
-    fn objective(&self) -> Option<(Option<f64>, Option<f64>)> {
-        self.found.objective.as_ref().map(|optimum| (optimum.value, optimum.bound))
+    fn objective(&self) -> (Option<f64>, Option<(f64, f64)>, Option<f64>) {
+        let found = self.found.objective.as_ref();
+        found.map_or((None, None, None), |found| (found.value, found.interval, found.bound))
+    }
+
+    /// What was found of the objective, in a sentence; empty where there is none.
+    #[getter]
+    fn optimum(&self) -> String {
+        self.found.objective.as_ref().map_or(String::new(), |found| found.sentence())
     }
 
     /// The long-term value of every measure.
@@ -199,6 +206,10 @@ impl Outcome {
         columns.set_item("distance", PyArray1::from_iter(py, lines.iter().map(|line| line.distance)))?;
         columns
             .set_item("lower_bound", PyArray1::from_iter(py, lines.iter().map(|line| line.lower_bound)))?;
+        if lines.iter().any(|line| line.objective.is_some()) {
+            let best = lines.iter().map(|line| line.objective.unwrap_or(f64::NAN));
+            columns.set_item("objective", PyArray1::from_iter(py, best))?;
+        }
         for (block, of) in [("lam", 0), ("answer", 1), ("mixture", 2)] {
             for (i, name) in history.names.iter().enumerate() {
                 let column = lines.iter().map(|line| [&line.lam, &line.answer, &line.mixture][of][i]);

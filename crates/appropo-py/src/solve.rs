@@ -263,6 +263,9 @@ fn shown<'py>(py: Python<'py>, line: &RoundLine, scalars: &[Scalar]) -> PyResult
     round.set_item("samples", line.samples)?;
     round.set_item("distance", line.distance)?;
     round.set_item("lower_bound", line.lower_bound)?;
+    if let Some(objective) = line.objective {
+        round.set_item("objective", objective)?;
+    }
     round.set_item("lam", named(&line.lam))?;
     round.set_item("answer", named(&line.answer))?;
     round.set_item("mixture", named(&line.mixture))?;

@@ -109,7 +109,7 @@ def test_every_choice_is_of_the_package():
 
 def test_planning_needs_a_model():
     for best in (ap.maximize, ap.minimize):
-        with pytest.raises(ap.ProblemError, match="this environment has no model to plan in; state a bound"):
-            best(walk(), "cost")
+        with pytest.raises(ap.ProblemError, match="the environment has no model to plan in; leave"):
+            best(walk(), "cost", search="binary")
     with pytest.raises(ap.ProblemError, match="planning needs a known model"):
         ap.solve(walk(), oracle=ap.Exact())

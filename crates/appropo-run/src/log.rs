@@ -28,6 +28,9 @@ pub struct LogLine {
     pub distance: f64,
     /// No policy comes closer than this.
     pub lower_bound: f64,
+    /// The best value of the objective so far with the constraints held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<f64>,
     /// λ of each measure of one number, and the length of λ for each constraint on several.
     pub lambda: BTreeMap<String, f64>,
     /// What the answer measures: those numbers, and the slack of those constraints.
@@ -136,6 +139,7 @@ impl LogLine {
             samples: line.samples,
             distance: line.distance,
             lower_bound: line.lower_bound,
+            objective: line.objective,
             lambda: named(&line.lam),
             answer: named(&line.answer),
             mixture: named(&line.mixture),
@@ -155,6 +159,7 @@ impl LogLine {
                 samples: line.samples,
                 distance: line.distance,
                 lower_bound: line.lower_bound,
+                objective: line.objective,
                 lam: values(&line.lambda),
                 answer: values(&line.answer),
                 mixture: values(&line.mixture),

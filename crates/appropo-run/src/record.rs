@@ -12,7 +12,7 @@ use appropo::method::Resume;
 use appropo::outcome::{Outcome, RoundLine};
 use appropo::problem::Problem;
 use appropo::scalars::{Scalar, scalars};
-use appropo::solver::{Observer, Round};
+use appropo::solver::{Observer, Progress, Round};
 
 use crate::about::{About, Times};
 use crate::error::Result;
@@ -154,20 +154,31 @@ impl<'a> Recorder<'a> {
         self.directory.write_json(files::TIMES, &self.times)
     }
 
-    fn write(&mut self, round: &Round, is_interrupted: bool) -> Result<()> {
+    /// What to save now, if a checkpoint is due.
+    fn due(
+        &mut self,
+        state: &dyn Fn() -> LibraryResult<(usize, Vec<u8>)>,
+        is_interrupted: bool,
+    ) -> Result<Option<(usize, Vec<u8>)>> {
         let is_due = is_interrupted || self.written.elapsed() >= self.every.max(SHARE * self.cost);
+        if !is_due {
+            return Ok(None);
+        }
         let asked = Instant::now();
-        let state = match is_due.then(|| (round.state)()) {
-            None => None,
+        let state = match state() {
             // An environment of the calling program: the run goes on without.
-            Some(Err(LibraryError::Unsaved { .. })) => {
+            Err(LibraryError::Unsaved { .. }) => {
                 self.every = Duration::MAX;
-                None
+                return Ok(None);
             }
-            Some(state) => Some(state?),
+            state => state?,
         };
-        let Some((rounds, state)) = state else { return self.add(round) };
         self.times.writing += asked.elapsed().as_secs_f64();
+        Ok(Some(state))
+    }
+
+    fn write(&mut self, round: &Round, is_interrupted: bool) -> Result<()> {
+        let Some((rounds, state)) = self.due(round.state, is_interrupted)? else { return self.add(round) };
         // Where a round is played again, the log of a checkpoint ends before it.
         let is_repeated = rounds < round.round;
         if !is_repeated {
@@ -195,6 +206,19 @@ impl Observer for Recorder<'_> {
         }
         self.last_round = Instant::now();
         if is_interrupted { Err(LibraryError::Interrupted) } else { Ok(ControlFlow::Continue(())) }
+    }
+
+    fn progress(&mut self, progress: &Progress) -> LibraryResult<()> {
+        let Some(state) = progress.state else { return Ok(()) };
+        let is_interrupted = (self.is_interrupted)();
+        let written = self
+            .due(state, is_interrupted)
+            .and_then(|due| due.map_or(Ok(()), |(rounds, state)| self.checkpoint(rounds, state)));
+        if let Err(failure) = written {
+            self.failure = Some(failure);
+            return Err(LibraryError::External { what: "writing the run" });
+        }
+        if is_interrupted { Err(LibraryError::Interrupted) } else { Ok(()) }
     }
 }
 

@@ -10,7 +10,7 @@ use appropo::scalars::{Scalar, ScalarKind, scalars};
 
 use crate::about::{About, Times, times};
 use crate::error::Result;
-use crate::page::{Constraint, Grid, Measure, Page, Part, Rounds, render};
+use crate::page::{Constraint, Grid, Measure, Objective, Page, Part, Rounds, render};
 use crate::{Directory, files, outline, result};
 
 /// Points of a curve that a page shows at most.
@@ -51,6 +51,14 @@ pub fn page_of(problem: &Problem, outcome: &Outcome, about: &About, text: &str, 
         lower_bound: certificate.lower_bound,
         tolerance: certificate.tolerance,
         confidence: outcome.evaluation.as_ref().map(|evaluation| evaluation.confidence),
+        objective: outcome.objective.as_ref().map(|found| Objective {
+            goal: found.direction.word().into(),
+            measure: found.measure.clone(),
+            sentence: found.sentence(),
+            value: found.value,
+            interval: found.interval.map(|(low, high)| [low, high]),
+            bound: found.bound,
+        }),
         constraints: outcome
             .rows(problem)
             .into_iter()
@@ -114,6 +122,10 @@ fn rounds(history: &History) -> Rounds {
         samples: lines.iter().map(|line| line.samples).collect(),
         distance: lines.iter().map(|line| line.distance).collect(),
         lower_bound: lines.iter().map(|line| line.lower_bound).collect(),
+        objective: match lines.iter().any(|line| line.objective.is_some()) {
+            true => lines.iter().map(|line| line.objective).collect(),
+            false => Vec::new(),
+        },
         z: curve(&|line| &line.mixture),
         lam: curve(&|line| &line.lam),
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use appropo::certificate::{Certificate, Verdict};
+use appropo::certificate::{Ceiling, Certificate, Verdict};
 use appropo::confidence::Evaluation;
 use appropo::env::{EnvSpec, Space};
 use appropo::error::{Error as LibraryError, Result as LibraryResult};
 use appropo::nn::Inputs;
-use appropo::outcome::Outcome;
+use appropo::outcome::{Optimum, Outcome};
 use appropo::policy::{Act, Actions, AnyPolicy, ExternalPolicy, Mixed, Tensor};
 use appropo::problem::Problem;
 use appropo::scalars::scalars;
@@ -49,12 +49,21 @@ struct ConstraintSummary {
     distance: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct ObjectiveSummary {
+/// What an outcome says of its objective, but for the proof.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ObjectiveSummary {
     measure: String,
-    goal: &'static str,
+    goal: String,
     value: Option<f64>,
+    interval: Option<(f64, f64)>,
     bound: Option<f64>,
+}
+
+impl ObjectiveSummary {
+    fn of(optimum: &Optimum) -> Self {
+        let Optimum { measure, direction, value, interval, bound, .. } = optimum.clone();
+        Self { measure, goal: direction.word().into(), value, interval, bound }
+    }
 }
 
 /// A map with its keys in the order of the measurement vector.
@@ -91,12 +100,7 @@ impl Summary {
             evaluation_samples: outcome.evaluation_samples(),
             seconds,
             seed: outcome.seed,
-            objective: outcome.objective.as_ref().map(|optimum| ObjectiveSummary {
-                measure: optimum.measure.clone(),
-                goal: optimum.direction.word(),
-                value: optimum.value,
-                bound: optimum.bound,
-            }),
+            objective: outcome.objective.as_ref().map(ObjectiveSummary::of),
         }
     }
 
@@ -117,6 +121,8 @@ pub(crate) struct ResultFile {
     /// What went wrong on the way, if anything did.
     pub failure: Option<String>,
     pub log: LogDigest,
+    #[serde(skip_serializing, default)]
+    pub objective: Option<ObjectiveSummary>,
     #[serde(skip_serializing)]
     pub oracle_calls: usize,
     #[serde(skip_serializing)]
@@ -199,10 +205,26 @@ pub(crate) fn write(
     log: LogDigest,
 ) -> Result<()> {
     policies::save(directory, &outcome.mixture)?;
-    directory.write_json(files::CERTIFICATE, &outcome.certificate)?;
+    directory.write_json(files::CERTIFICATE, &Claim::of(outcome))?;
     // The time it took is no part of the result: the same run has the same result.
     let summary = Summary::of(problem, outcome, None);
     directory.write_json(files::RESULT, &File { summary: &summary, result: &result_file(outcome, log) })
+}
+
+/// All of the certificate file: what is claimed of the constraints and, where a bound on the objective is, its proof.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Claim {
+    #[serde(flatten)]
+    pub certificate: Certificate,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Ceiling>,
+}
+
+impl Claim {
+    pub fn of(outcome: &Outcome) -> Self {
+        let ceiling = outcome.objective.as_ref().and_then(|optimum| optimum.ceiling.clone());
+        Self { certificate: outcome.certificate.clone(), ceiling }
+    }
 }
 
 pub(crate) fn result_file(outcome: &Outcome, log: LogDigest) -> ResultFile {
@@ -212,6 +234,7 @@ pub(crate) fn result_file(outcome: &Outcome, log: LogDigest) -> ResultFile {
         stop: (&outcome.stop).into(),
         failure: outcome.failure().map(ToString::to_string),
         log,
+        objective: outcome.objective.as_ref().map(ObjectiveSummary::of),
         oracle_calls: outcome.rounds,
         samples: outcome.samples,
         policies: outcome.mixture.parts().len(),
@@ -224,7 +247,8 @@ pub type Revive = Arc<dyn Fn(&[Tensor]) -> LibraryResult<Act> + Send + Sync>;
 
 /// The outcome of a run that has ended. Policies of the calling program act again where `revive` makes them.
 pub fn read(directory: &Directory, problem: &Problem, revive: Option<&Revive>) -> Result<Outcome> {
-    let (result, certificate) = read_files(directory, problem)?;
+    let (result, Claim { certificate, ceiling }) = read_files(directory, problem)?;
+    let objective = objective(directory, problem, result.objective.as_ref(), ceiling)?;
     let about: About = directory.read_json(files::RUN)?;
     let lines = Log::read(directory, &result.log)?;
     Ok(Outcome {
@@ -235,19 +259,45 @@ pub fn read(directory: &Directory, problem: &Problem, revive: Option<&Revive>) -
         mixture: mixture(directory, problem.env(), revive)?,
         rounds: result.oracle_calls,
         samples: result.samples,
-        objective: None,
+        objective,
         history: LogLine::history(lines, &scalars(problem)),
         seed: about.seed,
     })
 }
 
-pub(crate) fn read_files(directory: &Directory, problem: &Problem) -> Result<(ResultFile, Certificate)> {
+/// What the result says of its objective, if it is that of the problem.
+fn objective(
+    directory: &Directory,
+    problem: &Problem,
+    stated: Option<&ObjectiveSummary>,
+    ceiling: Option<Ceiling>,
+) -> Result<Option<Optimum>> {
+    let (stated, objective) = match (stated, problem.objective()) {
+        (None, None) => return Ok(None),
+        (Some(stated), Some(objective))
+            if (stated.measure.as_str(), stated.goal.as_str())
+                == (objective.measure.as_str(), objective.direction.word()) =>
+        {
+            (stated, objective)
+        }
+        _ => {
+            let problem = "it is about another objective than the run's problem".into();
+            return Err(Error::Unfit { path: directory.file(files::RESULT), problem });
+        }
+    };
+    let ObjectiveSummary { measure, value, interval, bound, .. } = stated.clone();
+    Ok(Some(Optimum { measure, direction: objective.direction, value, interval, bound, ceiling }))
+}
+
+pub(crate) fn read_files(directory: &Directory, problem: &Problem) -> Result<(ResultFile, Claim)> {
     directory.must_have_ended()?;
-    let (result, certificate): (ResultFile, Certificate) =
+    let (result, claim): (ResultFile, Claim) =
         (directory.read_json(files::RESULT)?, directory.read_json(files::CERTIFICATE)?);
-    let (all, selected) = (problem.measures().dim(), problem.target().set().dim());
+    let (all, constrained) = (problem.measures().dim(), problem.target().set().dim());
+    // Episodes judge the objective besides.
+    let selected = constrained + usize::from(problem.objective().is_some());
     let mut lengths = vec![
-        (files::CERTIFICATE, "z_bar", certificate.z_bar.len(), selected),
+        (files::CERTIFICATE, "z_bar", claim.certificate.z_bar.len(), constrained),
         (files::RESULT, "z", result.z.len(), all),
     ];
     if let Some(evaluation) = &result.evaluation {
@@ -257,7 +307,7 @@ pub(crate) fn read_files(directory: &Directory, problem: &Problem) -> Result<(Re
         lengths.push((files::RESULT, "evaluation.quantiles", evaluation.quantiles.columns(), all + 1));
     }
     match lengths.into_iter().find(|(.., found, expected)| found != expected) {
-        None => Ok((result, certificate)),
+        None => Ok((result, claim)),
         Some((file, member, found, expected)) => Err(Error::Unfit {
             path: directory.file(file),
             problem: format!("{member} has {found} entries, but in the run's problem it has {expected}"),

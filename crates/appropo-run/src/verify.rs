@@ -1,6 +1,6 @@
 //! The claim of a run, computed again from its files alone.
 
-use appropo::certificate::{Certificate, Verdict};
+use appropo::certificate::Verdict;
 use appropo::error::Error as LibraryError;
 use appropo::method::{Budget, Method};
 use appropo::outcome::count;
@@ -12,7 +12,7 @@ use crate::about::About;
 use crate::error::{Error, Result};
 use crate::log::LogLine;
 use crate::policies::{self, MANIFEST};
-use crate::result::{self, ResultFile, Revive, Summary, must_act, result_file};
+use crate::result::{self, Claim, ResultFile, Revive, Summary, must_act, result_file};
 use crate::{Directory, Log, files};
 
 const SEALED: &str = "run.json, problem.toml, rounds.jsonl, policies.safetensors, manifest.json, certificate.json and result.json";
@@ -57,9 +57,13 @@ fn check(
 ) -> Result<String> {
     let outcome = result::read(directory, problem, revive)?;
     must_act(&outcome.mixture)?;
-    let (stated, certificate) = result::read_files(directory, problem)?;
+    let (stated, claim) = result::read_files(directory, problem)?;
+    let certificate = &claim.certificate;
     let rounds = Log::read(directory, &stated.log)?;
     lines.extend(problem.statements().map(|statement| format!("claim   {statement}")));
+    if let Some(objective) = problem.objective() {
+        lines.push(format!("claim   {} {}", objective.direction.word(), objective.measure));
+    }
     lines.push(format!("claim   distances up to {} count as 0", budget.tolerance));
     lines.push(format!(
         "ok      by their checksums {SEALED} are as they were written; {}",
@@ -101,12 +105,12 @@ fn check(
         return Err(refuted("the result speaks of episodes where none were played, or leaves them out"));
     }
     let (summary, result) = (Summary::of(problem, &outcome, None), result_file(&outcome, stated.log));
-    says_nothing_else(directory, &summary, &result, &certificate)?;
+    says_nothing_else(directory, &summary, &result, &claim)?;
     let checked = appropo::verify::verify(problem, &outcome, episodes.unwrap_or(seed.wrapping_add(1)))?;
     lines.extend(checked.into_iter().map(|line| format!("ok      {line}")));
     directory.is_as_written(files::RUN, &about)?;
     directory.is_as_written(MANIFEST, &policies::manifest(directory)?)?;
-    directory.is_as_written(files::CERTIFICATE, &certificate)?;
+    directory.is_as_written(files::CERTIFICATE, &claim)?;
     directory.is_as_written(files::RESULT, &result::File { summary: &summary, result: &result })?;
     Ok(match certificate.verdict {
         Verdict::Feasible => "feasible".into(),
@@ -128,12 +132,12 @@ fn says_nothing_else(
     directory: &Directory,
     summary: &Summary,
     result: &ResultFile,
-    certificate: &Certificate,
+    claim: &Claim,
 ) -> Result<()> {
     let mut expected = members(summary)?;
     expected.extend(members(result)?);
     says_only(directory, files::RESULT, &expected)?;
-    says_only(directory, files::CERTIFICATE, &members(certificate)?)
+    says_only(directory, files::CERTIFICATE, &members(claim)?)
 }
 
 fn members(object: &impl Serialize) -> Result<Map<String, Value>> {

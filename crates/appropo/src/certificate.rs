@@ -256,23 +256,44 @@ impl Evidence {
 impl Saved for Evidence {
     fn save(&self, to: &mut Saver) {
         to.put(&self.lower_bound);
-        to.put(&self.separation.is_some());
-        if let Some(Separation { lam, offset, witness }) = &self.separation {
-            to.put(&(lam.clone(), *offset));
-            to.put(&(witness.values.clone(), witness.steps.clone()));
-        }
+        to.put(&self.separation);
     }
     fn restore(from: &mut Loader) -> Result<Self> {
         let lower_bound =
             from.get_where("a lower bound", |bound: &f64| *bound >= 0.0 && bound.is_finite())?;
-        let mut separation = None;
-        if from.get()? {
-            let (lam, offset) = from.get()?;
-            let (values, steps) = from.get()?;
-            let witness = Arc::new(ValueFunction { values, steps });
-            separation = Some(Separation { lam, offset, witness });
-        }
-        Ok(Self { lower_bound, separation })
+        Ok(Self { lower_bound, separation: from.get()? })
+    }
+}
+
+impl Saved for Separation {
+    fn save(&self, to: &mut Saver) {
+        to.put(&(self.lam.clone(), self.offset));
+        to.put(self.witness.as_ref());
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let (lam, offset) = from.get()?;
+        Ok(Self { lam, offset, witness: Arc::new(from.get()?) })
+    }
+}
+
+impl Saved for Ceiling {
+    fn save(&self, to: &mut Saver) {
+        to.put(&(self.lam.clone(), self.offset));
+        to.put(self.witness.as_ref());
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let (lam, offset) = from.get()?;
+        Ok(Self { lam, offset, witness: Arc::new(from.get()?) })
+    }
+}
+
+impl Saved for ValueFunction {
+    fn save(&self, to: &mut Saver) {
+        to.put(&(self.values.clone(), self.steps.clone()));
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let (values, steps) = from.get()?;
+        Ok(Self { values, steps })
     }
 }
 

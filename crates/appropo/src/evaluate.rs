@@ -1,8 +1,11 @@
 //! What a mixed policy is worth, judged by what it does and not by what its search thought of it.
 
+use std::sync::Arc;
+
 use crate::certificate::{Certificate, Evidence, Verdict};
 use crate::confidence::{self, Evaluation, Finding, Look, Sample, find};
 use crate::error::{Error, Result};
+use crate::measurement::Selection;
 use crate::method::Budget;
 use crate::oracle::{Exact, Planner};
 use crate::outcome::{History, Outcome};
@@ -10,8 +13,8 @@ use crate::policy::{AnyPolicy, Mixed};
 use crate::problem::Problem;
 use crate::random::Generator;
 use crate::rl::{Episode, Occupancy, Rollouts};
-use crate::set::ConvexSet;
-use crate::solver::{Observer, Phase, Progress, Solution, Stop};
+use crate::set::{ConvexSet, SharedSet};
+use crate::solver::{Observer, Phase, Progress, Solution, Stop, with_free_objective};
 
 /// The outcome of a search. Where it planned, everything is computed again; where it learnt, fresh episodes give a
 /// confidence region, and the model decides where it is known: then episodes are few, and only show what they measure. A
@@ -44,8 +47,7 @@ pub(crate) fn conclude(
     }
     let target = problem.target();
     if let (true, Some(exact)) = (is_planned, &exact) {
-        // A search for a maximum has the objective in its certificate, and was computed again there.
-        if let (None, Some(model)) = (problem.objective(), problem.model()) {
+        if let Some(model) = problem.model() {
             let selected = model.select(target.selection());
             let oracle = Exact::new(selected, *problem.discounting(), Planner::PolicyIteration)?;
             outcome.certificate = oracle.recompute(&outcome.certificate, target.set(), &outcome.mixture)?;
@@ -68,7 +70,7 @@ pub(crate) fn conclude(
             let distance = target.set().distance(&z_bar);
             (exact, Evidence::default().certificate(z_bar, distance, budget.tolerance))
         }
-        None => (evaluation.measured.mean().to_vec(), claim(&evaluation, budget.tolerance)),
+        None => (evaluation.measured.mean().to_vec(), claim(problem, &evaluation, budget.tolerance)),
     };
     outcome.evaluation = Some(evaluation);
     Ok(outcome)
@@ -100,14 +102,14 @@ fn unevaluated(problem: &Problem, budget: &Budget, exact: Option<Vec<f64>>, outc
 }
 
 /// What fresh episodes allow to claim.
-pub fn claim(evaluation: &Evaluation, tolerance: f64) -> Certificate {
+pub fn claim(problem: &Problem, evaluation: &Evaluation, tolerance: f64) -> Certificate {
     Certificate {
         verdict: match evaluation.finding {
             Finding::Inside => Verdict::Feasible,
             Finding::Outside | Finding::Open => Verdict::Undecided,
         },
         tolerance,
-        z_bar: evaluation.mean.clone(),
+        z_bar: evaluation.mean[..problem.target().set().dim()].to_vec(),
         distance: evaluation.distance,
         lower_bound: 0.0,
         separation: None,
@@ -129,7 +131,7 @@ fn fresh(
     rng: &mut Generator,
     observer: &mut dyn Observer,
 ) -> Result<Evaluation> {
-    let target = problem.target();
+    let (set, selection) = judged(problem)?;
     let mut rollouts = rollouts(problem, budget, rng)?;
     let mut watch = |look: &Look| {
         let &Look { episodes, samples: taken, region: (mean, radii) } = look;
@@ -140,17 +142,29 @@ fn fresh(
             samples: taken,
             of: samples,
             open: &open,
+            state: None,
         })
     };
-    let settings = settings(samples);
-    confidence::evaluate(mixture, &mut rollouts, target.set(), target.selection(), &settings, &mut watch)
+    confidence::evaluate(mixture, &mut rollouts, &set, &selection, &settings(samples), &mut watch)
+}
+
+/// What a confidence region is about: the entries that constraints look at and, last, the objective, which is free.
+pub fn judged(problem: &Problem) -> Result<(SharedSet, Selection)> {
+    let target = problem.target();
+    Ok(match problem.objective() {
+        Some(objective) => (
+            with_free_objective(target.set())?,
+            target.selection_with(objective.entry, objective.direction.sign()),
+        ),
+        None => (Arc::clone(target.set()), target.selection().clone()),
+    })
 }
 
 /// The constraints across whose edge a region lies; all of them before there is one.
 fn undecided(problem: &Problem, mean: &[f64], radii: &[f64]) -> Vec<String> {
     let target = problem.target();
     let blocks = target.set().blocks().unwrap_or(&[]);
-    let is_open = |(block, range): (&crate::set::SharedSet, &std::ops::Range<usize>)| {
+    let is_open = |(block, range): (&SharedSet, &std::ops::Range<usize>)| {
         mean.is_empty()
             || find(block, &mean[range.clone()], &radii[range.clone()])
                 .map_or(true, |(finding, _)| finding == Finding::Open)

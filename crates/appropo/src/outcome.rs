@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-use crate::certificate::{Certificate, Verdict};
+use crate::certificate::{Ceiling, Certificate, Verdict};
 use crate::confidence::{Evaluation, Finding};
 use crate::error::{Error, Result};
+use crate::oracle::{Exact, Planner};
 use crate::policy::Mixed;
-use crate::problem::{Direction, Problem};
+use crate::problem::{Direction, Objective, Problem};
 use crate::scalars::{Scalar, scalars};
 use crate::solver::{Observer, Progress, Round, Stop};
 
@@ -48,8 +49,62 @@ pub struct Optimum {
     pub direction: Direction,
     /// The value; `None` if no feasible policy was found.
     pub value: Option<f64>,
+    /// Where fresh episodes put the value, at the level of the evaluation; `None` where there were none.
+    pub interval: Option<(f64, f64)>,
     /// No feasible policy does better than this; `None` where that is not known.
     pub bound: Option<f64>,
+    /// The proof of the bound.
+    pub ceiling: Option<Ceiling>,
+}
+
+impl Optimum {
+    /// The objective of an outcome, as its measurements, its evaluation and a proof have it. What it says can be computed
+    /// again from them.
+    pub fn of(problem: &Problem, outcome: &Outcome, ceiling: Option<Ceiling>) -> Result<Option<Self>> {
+        let Some(Objective { measure, entry, direction }) = problem.objective() else { return Ok(None) };
+        let Certificate { verdict, distance, tolerance, .. } = &outcome.certificate;
+        let value = Some(outcome.measurements[*entry]).filter(|v| *distance <= *tolerance && v.is_finite());
+        let interval = outcome.evaluation.as_ref().and_then(|evaluation| {
+            let (mean, radius) = (evaluation.mean.last()?, evaluation.radii.last()?);
+            let mean = direction.sign() * mean;
+            value.map(|_| (mean - radius, mean + radius))
+        });
+        // Where nothing is feasible there is nothing to bound.
+        let ceiling = ceiling.filter(|_| *verdict != Verdict::Infeasible);
+        let bound = ceiling.as_ref().map(|ceiling| upper_bound(problem, ceiling)).transpose()?;
+        let bound = bound.filter(|bound| bound.is_finite()).map(|bound| direction.sign() * bound);
+        let ceiling = ceiling.filter(|_| bound.is_some());
+        Ok(Some(Self { measure: measure.clone(), direction: *direction, value, interval, bound, ceiling }))
+    }
+
+    /// The value and what is known of it, in a sentence.
+    pub fn sentence(&self) -> String {
+        let Self { measure, direction, value, interval, bound, .. } = self;
+        let found = value.map_or("no feasible policy was found".into(), number);
+        let interval = interval.map_or(String::new(), |(low, high)| {
+            format!(" (between {} and {} by fresh episodes)", number(low), number(high))
+        });
+        let side = match direction {
+            Direction::Maximize => "above",
+            Direction::Minimize => "below",
+        };
+        let known = match (bound, value) {
+            (Some(bound), _) => format!("; no feasible policy gets {side} {}", number(*bound)),
+            (None, Some(_)) if !interval.is_empty() => "; no better found within the budget".into(),
+            _ => String::new(),
+        };
+        format!("{} {measure}: {found}{interval}{known}", direction.word())
+    }
+}
+
+/// The bound on the objective that `ceiling` proves in the problem's model.
+fn upper_bound(problem: &Problem, ceiling: &Ceiling) -> Result<f64> {
+    let (Some(model), Some(objective)) = (problem.model(), problem.objective()) else {
+        return Ok(f64::INFINITY);
+    };
+    let selection = problem.target().selection_with(objective.entry, objective.direction.sign());
+    let exact = Exact::new(model.select(&selection), *problem.discounting(), Planner::PolicyIteration)?;
+    exact.upper_bound(ceiling, problem.target().set())
 }
 
 /// A constraint and what became of it, for people to read.
@@ -225,6 +280,8 @@ pub struct RoundLine {
     pub distance: f64,
     /// No policy comes closer than this.
     pub lower_bound: f64,
+    /// The best value of the objective so far with the constraints held, where one is optimised and some is known.
+    pub objective: Option<f64>,
     /// λ of every scalar, in the order of their names.
     pub lam: Vec<f64>,
     /// What the answer measures.
@@ -236,13 +293,17 @@ pub struct RoundLine {
 impl RoundLine {
     /// A round in these numbers.
     pub fn of(round: &Round, problem: &Problem, scalars: &[Scalar]) -> Self {
-        let values = |z: &[f64]| scalars.iter().map(|scalar| scalar.value(problem, z)).collect();
+        // A search for an objective measures it besides.
+        let dim = problem.target().selection().entries.len();
+        let values = |z: &[f64]| scalars.iter().map(|scalar| scalar.value(problem, &z[..dim])).collect();
+        let sign = problem.objective().map_or(1.0, |objective| objective.direction.sign());
         Self {
             round: round.round,
             samples: round.samples,
             distance: round.distance,
             lower_bound: round.lower_bound,
-            lam: scalars.iter().map(|scalar| scalar.price(problem, round.lam)).collect(),
+            objective: round.objective.map(|value| sign * value),
+            lam: scalars.iter().map(|scalar| scalar.price(problem, &round.lam[..dim])).collect(),
             answer: values(round.z_hat),
             mixture: values(round.z_bar),
         }
@@ -296,12 +357,7 @@ impl<'a> Historian<'a> {
 
 impl Observer for Historian<'_> {
     fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
-        // A search for an objective measures it besides.
-        let dim = self.problem.target().selection().entries.len();
-        let of = |z| -> &[f64] { &<[f64]>::as_ref(z)[..dim] };
-        let (lam, z_hat, z_bar) = (of(round.lam), of(round.z_hat), of(round.z_bar));
-        let shown = Round { lam, z_hat, z_bar, ..*round };
-        self.history.add(RoundLine::of(&shown, self.problem, &self.scalars));
+        self.history.add(RoundLine::of(round, self.problem, &self.scalars));
         self.observer.round(round)
     }
 

@@ -3,9 +3,9 @@
 use crate::certificate::Verdict;
 use crate::confidence::{Evaluation, REFUSAL};
 use crate::error::{Error, Result};
-use crate::evaluate::{claim, exact_measurement, fresh_sample, settings};
+use crate::evaluate::{claim, exact_measurement, fresh_sample, judged, settings};
 use crate::oracle::{Exact, Planner};
-use crate::outcome::Outcome;
+use crate::outcome::{Optimum, Outcome};
 use crate::problem::Problem;
 use crate::random;
 
@@ -20,14 +20,12 @@ fn refuted(problem: impl Into<String>) -> Error {
 /// refuse a true claim at most once in 1,000. Returns what was checked, line by line; what does not hold is
 /// [`Error::Refuted`].
 pub fn verify(problem: &Problem, outcome: &Outcome, seed: u64) -> Result<Vec<String>> {
-    if problem.objective().is_some() {
-        return Err(Error::Objective("the outcome of an objective can't be verified yet".into()));
-    }
     let mut checked = Vec::new();
     match exact_measurement(problem, &outcome.mixture) {
         Some(exact) => in_model(problem, outcome, &exact, &mut checked)?,
         None => by_episodes(problem, outcome)?,
     }
+    objective(problem, outcome, &mut checked)?;
     if let Some(evaluation) = &outcome.evaluation {
         consistent(problem, evaluation)?;
         let rng = &mut random::generator(seed);
@@ -85,16 +83,58 @@ fn by_episodes(problem: &Problem, outcome: &Outcome) -> Result<()> {
         return Err(refuted("the result does not say which episodes it rests on"));
     };
     consistent(problem, evaluation)?;
-    if outcome.certificate != claim(evaluation, outcome.certificate.tolerance) {
+    if outcome.certificate != claim(problem, evaluation, outcome.certificate.tolerance) {
         return Err(refuted("the certificate is not what the result's episodes allow to claim"));
     }
     agree("the measurements", &outcome.measurements, evaluation.measured.mean())
 }
 
+/// What is claimed of the objective: its value is one of the measurements, which are checked apart, its interval follows from
+/// the episodes, and its bound from the proof.
+fn objective(problem: &Problem, outcome: &Outcome, checked: &mut Vec<String>) -> Result<()> {
+    let claimed = outcome.objective.as_ref();
+    let found = Optimum::of(problem, outcome, claimed.and_then(|claimed| claimed.ceiling.clone()))?;
+    let (claimed, found) = match (claimed, found) {
+        (None, None) => return Ok(()),
+        (Some(claimed), Some(found)) => (claimed, found),
+        _ => return Err(refuted("the problem and the result do not agree on whether there is an objective")),
+    };
+    if (&claimed.measure, claimed.direction) != (&found.measure, found.direction) {
+        return Err(refuted("the result is about another objective than the problem"));
+    }
+    let ends = |interval: Option<(f64, f64)>| interval.map_or(vec![], |(low, high)| vec![low, high]);
+    let known = |value: Option<f64>| Vec::from_iter(value);
+    let pairs = [
+        ("the objective's value", known(claimed.value), known(found.value)),
+        ("the objective's interval", ends(claimed.interval), ends(found.interval)),
+        ("the objective's bound", known(claimed.bound), known(found.bound)),
+    ];
+    for (what, claimed, found) in &pairs {
+        if claimed.len() != found.len() {
+            return Err(refuted(format!("{what} is claimed as {claimed:?}, but it is {found:?}")));
+        }
+        agree(what, claimed, found)?;
+    }
+    match (found.value, found.bound) {
+        (Some(value), Some(bound)) => checked.push(format!(
+            "{} {}: {value:?}, and by a value function no feasible policy passes {bound:?}",
+            found.direction.word(),
+            found.measure
+        )),
+        (Some(value), None) => checked.push(format!(
+            "{} {}: {value:?}; that it is the best is not claimed",
+            found.direction.word(),
+            found.measure
+        )),
+        _ => {}
+    }
+    Ok(())
+}
+
 /// Whether an evaluation says what follows from its episodes.
 fn consistent(problem: &Problem, evaluation: &Evaluation) -> Result<()> {
-    let target = problem.target();
-    match evaluation.inconsistency(target.set(), target.selection(), &settings(0))? {
+    let (set, selection) = judged(problem)?;
+    match evaluation.inconsistency(&set, &selection, &settings(0))? {
         Some(problem) => Err(refuted(problem)),
         None => Ok(()),
     }

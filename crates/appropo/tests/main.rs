@@ -7,6 +7,7 @@ mod architecture;
 mod confidence;
 mod evidence;
 mod learning;
+mod maximizing;
 mod options;
 mod oracles;
 mod projections;

@@ -8,10 +8,12 @@ use appropo::certificate::Verdict;
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{World, mars_rover};
 use appropo::measurement::Discounting;
-use appropo::oracle::{Cache, Exact, Planner};
+use appropo::oracle::{Cache, Exact, Planner, Respond};
 use appropo::player::{Blackwell, FullyCorrective, Ogd, Steps};
-use appropo::set::Ball;
-use appropo::solver::{Round, Solution, StopRule, appropo, binary_search, maximize};
+use appropo::set::{Ball, SharedSet};
+use appropo::solver::{
+    Maximum, Round, Solution, StopRule, appropo, binary_search, maximize, with_free_objective,
+};
 use appropo::theory;
 
 /// The answers are known to eight digits.
@@ -38,6 +40,11 @@ fn speed() -> Constraint {
     Constraint::at_least("reward", -0.17).unwrap()
 }
 
+fn in_master(set: &SharedSet, oracle: &mut dyn Respond, rule: &StopRule) -> Maximum {
+    let mut player = FullyCorrective::new(with_free_objective(set).unwrap());
+    maximize(set, &mut player, oracle, rule, &mut ()).unwrap()
+}
+
 /// The optimum of one measure, three ways: in the master, by binary search, and as one conic programme.
 fn optimum(measure: &str, sign: f64, constraints: Vec<Constraint>, discounting: Discounting) -> f64 {
     let world = rover();
@@ -46,15 +53,11 @@ fn optimum(measure: &str, sign: f64, constraints: Vec<Constraint>, discounting: 
     let model = world.model.select(&target.selection_with(objective, sign));
     let exact = || Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
     let options = StopRule::default().tolerance(1e-8);
-    let in_master = maximize(target.set(), &mut exact(), &options, &mut ()).unwrap();
-    let value = in_master.value.unwrap();
-    assert!(in_master.upper_bound - value <= 1e-8 && in_master.upper_bound >= value - 1e-10);
-    let proved = exact().upper_bound(in_master.ceiling.as_ref().unwrap(), target.set()).unwrap();
-    assert!(
-        (proved - in_master.upper_bound).abs() <= 1e-7,
-        "{proved} is proved, {} claimed",
-        in_master.upper_bound
-    );
+    let found = in_master(target.set(), &mut exact(), &options);
+    let value = found.value.unwrap();
+    assert!(found.upper_bound - value <= 1e-8 && found.upper_bound >= value - 1e-10);
+    let proved = exact().upper_bound(found.ceiling.as_ref().unwrap(), target.set()).unwrap();
+    assert!((proved - found.upper_bound).abs() <= 1e-7, "{proved} is proved, {} claimed", found.upper_bound);
     let mut cache = Cache::new(exact());
     let options = options.tolerance(1e-6);
     let searched = binary_search(target.set(), &mut cache, &options, &mut ()).unwrap();
@@ -83,7 +86,7 @@ fn largest_reward_without_constraints_is_by_crashing() {
     let target = Target::new(world.model.measures(), vec![]).unwrap();
     let model = world.model.select(&target.selection_with(1, 1.0));
     let mut exact = Exact::new(model, discounted(), Planner::PolicyIteration).unwrap();
-    let best = maximize(target.set(), &mut exact, &StopRule::default(), &mut ()).unwrap();
+    let best = in_master(target.set(), &mut exact, &StopRule::default());
     let all = Exact::new((*world.model).clone(), discounted(), Planner::PolicyIteration).unwrap();
     agree(all.measure(&best.mixture).unwrap()[0], 0.95834368);
 }
@@ -210,7 +213,7 @@ fn the_unrolled_programme_agrees() {
     let model = world.model.select(&target.selection_with(1, 1.0));
     let mut exact = Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
     let options = StopRule::default().tolerance(1e-8);
-    let best = maximize(target.set(), &mut exact, &options, &mut ()).unwrap();
+    let best = in_master(target.set(), &mut exact, &options);
     let programme = maximize_occupancy(target.set(), &model, &discounting, 1e-6).unwrap();
     let by_programme = *programme.certificate.z_bar.last().unwrap();
     assert!((by_programme - best.value.unwrap()).abs() <= 1e-6, "{by_programme} against {:?}", best.value);

@@ -24,11 +24,11 @@ use appropo::set::Ball;
 use appropo::solver::{Observer, Round, Stop};
 use appropo::state::{Checkpoint, Saver};
 
-fn rover() -> ProblemBuilder {
+pub fn rover() -> ProblemBuilder {
     Problem::builder(mars_rover::world("8x8", 0.05).unwrap()).discount(0.99)
 }
 
-fn safety() -> Constraint {
+pub fn safety() -> Constraint {
     Constraint::at_most("failure", 0.2).unwrap()
 }
 
@@ -36,12 +36,12 @@ fn speed() -> Constraint {
     Constraint::at_least("reward", -0.17).unwrap()
 }
 
-fn diversity() -> Constraint {
+pub fn diversity() -> Constraint {
     let center = mars_rover::world("8x8", 0.05).unwrap().grid.unwrap().uniform_upper_triangle();
     Constraint::share("visits", Arc::new(Ball::new(center, 0.12).unwrap()))
 }
 
-fn binary() -> Appropo {
+pub fn binary() -> Appropo {
     Appropo::default().options(AppropoOptions::default().search(ObjectiveSearch::Binary))
 }
 
@@ -179,7 +179,7 @@ fn an_entry_of_a_vector_as_the_objective() {
 }
 
 /// All that an outcome says but for how long it took, bit by bit.
-fn bits(outcome: &Outcome) -> (Vec<u8>, Vec<u64>, String) {
+pub fn bits(outcome: &Outcome) -> (Vec<u8>, Vec<u64>, String) {
     let mut saver = Saver::default();
     saver.put(&outcome.mixture);
     let lines = outcome.history.lines.iter().flat_map(|line| {
@@ -204,10 +204,10 @@ fn bits(outcome: &Outcome) -> (Vec<u8>, Vec<u64>, String) {
 }
 
 /// Remembers every state with the history up to it.
-struct Keeper<'a> {
-    problem: &'a Problem,
-    history: History,
-    kept: Vec<Resume>,
+pub struct Keeper<'a> {
+    pub problem: &'a Problem,
+    pub history: History,
+    pub kept: Vec<Resume>,
 }
 
 impl Observer for Keeper<'_> {
@@ -286,18 +286,6 @@ fn the_same_seed_gives_the_same_outcome_also_when_taken_up_again() {
     }
 }
 
-/// Searches for an optimum begin anew, and end as they would have without an interruption.
-#[test]
-fn a_search_for_an_optimum_that_is_taken_up_again_begins_anew() {
-    let problem = rover().constraint(safety()).maximize("reward").build().unwrap();
-    for method in [&Appropo::default() as &dyn Method, &binary(), &Occupancy] {
-        let whole = solve(&problem, method, &Budget::default());
-        let from = Resume { state: Vec::new(), history: whole.history.clone() };
-        let again = problem.resume(method, &Budget::default(), 0, from, &mut ()).unwrap();
-        assert!(bits(&again) == bits(&whole), "{}", method.name());
-    }
-}
-
 /// A state of another problem is refused.
 #[test]
 fn a_state_that_does_not_belong_is_refused() {
@@ -310,23 +298,8 @@ fn a_state_that_does_not_belong_is_refused() {
     assert!(matches!(refused, Err(Error::State { .. })), "{refused:?}");
 }
 
-fn cart_pole() -> ProblemBuilder {
+pub fn cart_pole() -> ProblemBuilder {
     Problem::builder(EnvSpec::playable(CartPole::new)).discount(0.99).horizon(50)
-}
-
-#[test]
-fn an_objective_needs_a_model() {
-    let problem = cart_pole().maximize("reward").build().unwrap();
-    for method in [&Appropo::default() as &dyn Method, &binary(), &Occupancy] {
-        let refused = problem.solve(method, &Budget::default(), 0, &mut ()).unwrap_err();
-        assert!(matches!(refused, Error::Objective(_)), "{refused:?}");
-        assert!(refused.to_string().contains("no model to plan in"), "{refused}");
-    }
-    // A learner does not optimise, also where there is a model.
-    let problem = rover().constraint(safety()).maximize("reward").build().unwrap();
-    let method = Appropo::default().oracle(Learned::by(PpoOptions::default()));
-    let refused = problem.solve(&method, &Budget::default(), 0, &mut ()).unwrap_err();
-    assert!(refused.to_string().ends_with("takes no oracle but \"exact\"; found \"ppo\""), "{refused}");
 }
 
 #[test]

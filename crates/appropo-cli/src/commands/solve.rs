@@ -14,7 +14,7 @@ use appropo_run::record::{Recorder, complete};
 use appropo_run::{Directory, files, result};
 
 use super::problem_of;
-use crate::args::{Optimize, Overrides, Solve};
+use crate::args::{Optimize, Overrides, Recording, Solve};
 use crate::progress::Progress;
 use crate::shown::output;
 use crate::{Failure, Output, interrupts};
@@ -31,22 +31,26 @@ fn interruptible(budget: &Budget) -> Budget {
 
 /// Finds a mixed policy for a problem and shows the evidence.
 pub fn run(arguments: &Solve) -> Result<Output, Failure> {
-    if arguments.run.is_some() {
-        interrupts::catch();
-    }
     let file = load(&arguments.problem, &arguments.settings)?;
     if file.problem.target().constraints().is_empty() && file.problem.objective().is_none() {
         let text = format!("{}: no [[constraint]]; add one, or use \"appropo maximize\"", arguments.problem);
         return Err(Failure::Input(text));
     }
-    let json = arguments.json;
-    let progress = Progress::new(&file.problem, file.budget.samples, arguments.quiet || json);
-    match &arguments.run {
+    solve(&file, &arguments.recording)
+}
+
+fn solve(file: &ProblemFile, recording: &Recording) -> Result<Output, Failure> {
+    let Recording { run, checkpoint_every, quiet, json } = recording;
+    if run.is_some() {
+        interrupts::catch();
+    }
+    let progress = Progress::new(&file.problem, file.budget.samples, *quiet || *json);
+    match run {
         Some(folder) => {
-            let every = Duration::from_secs_f64(arguments.checkpoint_every);
-            recorded(&file, Path::new(folder), every, progress, json)
+            let every = Duration::from_secs_f64(*checkpoint_every);
+            recorded(file, Path::new(folder), every, progress, *json)
         }
-        None => unrecorded(&file, progress, json),
+        None => unrecorded(file, progress, *json),
     }
 }
 
@@ -63,8 +67,7 @@ pub fn optimize(arguments: &Optimize, direction: Direction) -> Result<Output, Fa
             return Err(Failure::Input(format!("the problem has nothing to {word}; name it with --measure")));
         }
     };
-    let progress = Progress::new(&file.problem, file.budget.samples, arguments.json);
-    unrecorded(&file, progress, arguments.json)
+    solve(&file, &arguments.recording)
 }
 
 fn unrecorded(file: &ProblemFile, mut progress: Progress, json: bool) -> Result<Output, Failure> {
@@ -83,9 +86,6 @@ fn recorded(
     json: bool,
 ) -> Result<Output, Failure> {
     let ProblemFile { problem, method, budget, seed, .. } = file;
-    if problem.objective().is_some() {
-        return Err(Failure::Input("the run of an objective can't be kept; leave --run out".into()));
-    }
     let registry = Registry::standard();
     let text =
         written(problem, &registry) + &written_solve(problem, method.as_ref(), budget, *seed, &registry)?;

@@ -26,7 +26,7 @@ from .environments import BuiltIn, Transition, info
 from .measures import Measure, measure, norm
 from .policy import MixedPolicy
 from .problem import Problem
-from .result import Optimum, Result, compare, load
+from .result import Result, compare, load
 from .sets import (
     Affine,
     AtLeast,
@@ -91,7 +91,6 @@ __all__ = [
     "Model",
     "Momentum",
     "OGD",
-    "Optimum",
     "PPO",
     "Polytope",
     "Problem",

@@ -193,7 +193,7 @@ class Outcome:
         Refuses policies of Python's that can't act.
         """
     @property
-    def objective(self, /) -> tuple[float | None, float | None] | None:
+    def objective(self, /) -> tuple[float | None, tuple[float, float] | None, float | None]:
         """
         The best value of the objective and a bound that no feasible policy passes, where there was one.
         """

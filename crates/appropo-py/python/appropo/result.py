@@ -18,7 +18,7 @@ from ._appropo import Outcome, Plan, ProblemError, RunError, report
 from ._appropo import Problem as _Problem
 from .arguments import counted, place, shown, whole
 from .oracles import Asked
-from .policy import MixedPolicy, Shape
+from .policy import MixedPolicy
 from .shared import Shared
 
 if TYPE_CHECKING:
@@ -71,6 +71,21 @@ class Result(Shared):
     def confidence(self) -> float | None:
         """The level of the verdict where it rests on fresh episodes; None where it is exact."""
         return self._outcome.confidence
+
+    @property
+    def value(self) -> float | None:
+        """The best value of the objective; None where there is none, or no feasible policy was found."""
+        return self._outcome.objective[0]
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Where fresh episodes put the value, with the verdict's level; None where it is exact."""
+        return self._outcome.objective[1]
+
+    @property
+    def bound(self) -> float | None:
+        """No feasible policy has a better value than this; None where that is not known, as where it was learnt."""
+        return self._outcome.objective[2]
 
     @property
     def measurements(self) -> dict[str, Any]:
@@ -192,53 +207,24 @@ class Result(Shared):
     def _repr_html_(self) -> str:
         rows, why = self._table()
         table = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        why = "; ".join(remark for remark in (self._outcome.optimum, why) if remark)
         return f"<table>{table}</table>{escape(why)}<br>{escape(repr(self))}"
 
     def __str__(self) -> str:
         rows, why = self._table()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([*lines, *([why] if why else []), repr(self)])
+        remarks = [remark for remark in (self._outcome.optimum, why) if remark]
+        return "\n".join([*lines, *remarks, repr(self)])
 
     def __repr__(self) -> str:
         sure = "" if self.confidence is None else f" at level {self.confidence}"
         bound = f", at least {self.lower_bound:.3g}" if self.lower_bound > 0 else ""
+        value = "" if self.value is None else f", value {self.value:.6g}"
         return (
-            f"<Result: {self.verdict}{sure}, distance {self.distance:.3g}{bound}; "
+            f"<Result: {self.verdict}{sure}{value}, distance {self.distance:.3g}{bound}; "
             f"{counted(self.oracle_calls, 'round')}, {counted(self.samples, 'sample')}>"
         )
-
-
-class Optimum:
-    """The best value of a measure subject to the constraints."""
-
-    def __init__(self, core: _Problem, outcome: Outcome, shape: Shape | None = None) -> None:
-        self._core, self._outcome = core, outcome
-        #: The mixed policy that attains it.
-        self.policy = MixedPolicy(outcome.policy(core), shape)
-
-    @property
-    def value(self) -> float | None:
-        """The value; None where no feasible policy was found."""
-        return None if self._outcome.objective is None else self._outcome.objective[0]
-
-    @property
-    def bound(self) -> float | None:
-        """No feasible policy does better than this; None where that is not known."""
-        return None if self._outcome.objective is None else self._outcome.objective[1]
-
-    @property
-    def verdict(self) -> str:
-        """Whether the constraints can be satisfied."""
-        return self._outcome.verdict
-
-    @property
-    def measurements(self) -> dict[str, Any]:
-        """The long-term value of every measure."""
-        return self._outcome.measurements(self._core)
-
-    def __repr__(self) -> str:
-        return f"<Optimum: {self.value}, bound {self.bound}; {self.verdict}>"
 
 
 def load(folder: str | Path, problem: Problem | None = None, oracle: Any = None) -> Result:

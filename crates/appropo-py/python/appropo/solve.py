@@ -14,7 +14,7 @@ from .linear import Linear
 from .measures import Measure, objective
 from .problem import Problem
 from .progress import Progress
-from .result import Optimum, Result, asked_of
+from .result import Result, asked_of
 
 #: Called after every round; returning False ends the run.
 Callback = Callable[[dict[str, Any]], Any]
@@ -52,13 +52,27 @@ def solve(
         problem = Problem.load(problem)
     named = {"oracle": oracle, "player": player, "samples": samples, "rounds": rounds}
     named["evaluation_samples"] = evaluation_samples
-    plan, asked = problem._plan({**settings, **named, "tolerance": tolerance, "seed": seed})
+    watched = {"run": run, "callback": callback, "progress": progress, "checkpoint_every": checkpoint_every}
+    return _solve(problem, problem._core, **settings, **named, tolerance=tolerance, seed=seed, **watched)
+
+
+def _solve(
+    problem: Problem,
+    core: _Problem,
+    *,
+    run: str | Path | None = None,
+    callback: Callback | None = None,
+    progress: bool | None = None,
+    checkpoint_every: float = 60.0,
+    **settings: Any,
+) -> Result:
+    """Solves ``core``, which is the problem's or that with an objective."""
+    plan, asked = problem._plan(settings)
     folder = None if run is None else place("run", run)
     every, shown = _watching(callback, progress, checkpoint_every)
-    core = problem._core
     observe, part = _both(callback, shown), None if shown is None else shown.part
     found, stopped = _watched(shown, lambda: _appropo.solve(core, plan, folder, every, observe, part))
-    return Result(problem, plan, found, asked, folder=folder, stopped=stopped)
+    return Result(problem, plan, found, asked, core=core, folder=folder, stopped=stopped)
 
 
 def resume(
@@ -116,13 +130,14 @@ def _both(callback: Callback | None, progress: Progress | None) -> Callback | No
     return observe
 
 
-def maximize(problem: Problem | str | Path, measure: str | Measure | Linear, **settings: Any) -> Optimum:
-    """The largest value of a measure subject to the constraints, in a world whose model is known.
+def maximize(problem: Problem | str | Path, measure: str | Measure | Linear, **settings: Any) -> Result:
+    """The largest value of a measure subject to the constraints.
 
     ``measure`` is a name or a :func:`measure`, or an entry of one: ``"visits[3]"``, ``ap.measure("visits")[3]``.
-    ``settings`` are keys of the table [solve] of a problem file: ``tolerance`` (1e-6), ``rounds`` (1,000), ``method``
-    ("appropo" or "occupancy") and ``search`` ("master" or "binary"). Returns an :class:`Optimum` with the value, a
-    bound that is proved, the verdict on the constraints, the measurements and the mixed policy.
+    ``settings`` are those of :func:`solve`: ``oracle``, ``samples``, ``run`` and so on, and ``search`` ("master" or
+    "binary"). Returns a :class:`Result` with ``value``. Where the model is known and the oracle plans, ``bound`` is
+    proved: no feasible policy has more. Where it learns, ``interval`` says where fresh episodes put the value, and that
+    nothing better was found within the samples is all that is known.
 
     >>> round(maximize("mars-rover", "reward").value, 6)
     -0.111005
@@ -130,12 +145,10 @@ def maximize(problem: Problem | str | Path, measure: str | Measure | Linear, **s
     return _optimum(problem, measure, True, settings)
 
 
-def minimize(problem: Problem | str | Path, measure: str | Measure | Linear, **settings: Any) -> Optimum:
-    """The least value of a measure subject to the constraints, in a world whose model is known.
+def minimize(problem: Problem | str | Path, measure: str | Measure | Linear, **settings: Any) -> Result:
+    """The least value of a measure subject to the constraints.
 
-    ``measure`` and ``settings`` are those of :func:`maximize`: ``tolerance``, ``rounds``, ``method`` and ``search``.
-    Returns an :class:`Optimum` with the value, a bound that is proved, the verdict on the constraints, the measurements
-    and the mixed policy.
+    ``measure``, ``settings`` and the :class:`Result` are as for :func:`maximize`.
 
     >>> round(minimize("mars-rover", "failure").value, 3)
     0.022
@@ -145,13 +158,7 @@ def minimize(problem: Problem | str | Path, measure: str | Measure | Linear, **s
 
 def _optimum(
     problem: Problem | str | Path, measure: str | Measure | Linear, is_maximum: bool, settings: dict[str, Any]
-) -> Optimum:
+) -> Result:
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
-    core = problem._core.with_objective(objective(measure), is_maximum)
-    # The oracle lives until this returns.
-    plan, _asked = problem._plan(settings)
-    found, stopped = _appropo.solve(core, plan)
-    if stopped:
-        raise KeyboardInterrupt
-    return Optimum(core, found, problem._shape)
+    return _solve(problem, problem._core.with_objective(objective(measure), is_maximum), **settings)

@@ -64,6 +64,29 @@ function distanceFigure(run) {
   );
 }
 
+function objectiveFigure(run) {
+  const { measure, sentence, value, interval, bound } = run.objective;
+  const says = html("p", {}, typographic(`${sentence[0].toUpperCase()}${sentence.slice(1)}.`));
+  const best = run.rounds.objective;
+  if (best.filter(isNumber).length < 2) return says;
+  const series = [{ name: "best so far", xs: clock(run).xs, ys: best, className: seriesClass(0) }];
+  const draw = (width) =>
+    lineChart(width, {
+      ...clock(run),
+      series,
+      height: 220,
+      value,
+      interval,
+      yTitle: measure,
+      marks: isNumber(bound) ? [{ y: bound, text: `bound ${write(bound, 4)}` }] : [],
+      label: `The best ${measure} so far over ${clock(run).over}`,
+    });
+  return figure(
+    [says, drawing(draw).place],
+    `The best ${measure} so far with the constraints held, as the algorithm sees it.`,
+  );
+}
+
 function measureDrawing(run, i) {
   const measure = run.measures[i];
   const series = [

@@ -53,6 +53,8 @@ pub struct Page {
     pub tolerance: f64,
     /// The level of the intervals; none where everything is exact.
     pub confidence: Option<f64>,
+    /// What was optimised.
+    pub objective: Option<Objective>,
     /// The rows of the table of constraints.
     pub constraints: Vec<Constraint>,
     /// The single numbers that constraints look at.
@@ -67,6 +69,23 @@ pub struct Page {
     pub mixture: Vec<Part>,
     /// Where the time went, in seconds.
     pub times: Vec<(String, f64)>,
+}
+
+/// The objective and what was found of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Objective {
+    /// "maximize" or "minimize".
+    pub goal: String,
+    /// What was optimised.
+    pub measure: String,
+    /// What was found, in a sentence.
+    pub sentence: String,
+    /// The value; none where no feasible policy was found.
+    pub value: Option<f64>,
+    /// The confidence interval of the value.
+    pub interval: Option<[f64; 2]>,
+    /// No feasible policy does better than this.
+    pub bound: Option<f64>,
 }
 
 /// A constraint and whether it holds, its numbers as they are to be read.
@@ -116,6 +135,8 @@ pub struct Rounds {
     pub distance: Vec<f64>,
     /// The largest lower bound on the distance so far.
     pub lower_bound: Vec<f64>,
+    /// The best value of the objective with the constraints held; empty where there is no objective.
+    pub objective: Vec<Option<f64>>,
     /// z̄, the mixture's measurement: one list for each of the page's measures.
     #[serde(serialize_with = "short")]
     pub z: Vec<Vec<f64>>,

@@ -178,6 +178,7 @@ function runSections(run, level) {
     section(level, "Constraints", constraintTable(run)),
   ];
   const hasRounds = run.rounds.round.length > 0;
+  if (run.objective) made.push(section(level, "Objective", objectiveFigure(run)));
   const count = run.measures.length;
   if (hasRounds) made.push(section(level, "Distance to the target set", distanceFigure(run)));
   if (hasRounds && count) made.push(section(level, "Measures against their thresholds", measureFigure(run)));

@@ -1,10 +1,12 @@
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::{Budget, Method, MethodEntry, Task};
-use crate::certificate::Verdict;
+use crate::certificate::{Ceiling, Certificate, Verdict};
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::evaluate;
+use crate::measurement::Selection;
 use crate::options::{Entry, Given, Key, Kind, Options, Result as OptionResult, Step, Table, options, words};
 use crate::oracle::{AnyOracle, Cache, Exact, ExactOptions, Learned, MakeOracle, OracleContext, Planner};
 use crate::outcome::{Historian, Optimum, Outcome};
@@ -15,8 +17,9 @@ use crate::registry::Registry;
 use crate::rl::actor_critic::PpoOptions;
 use crate::set::SharedSet;
 use crate::solver::{
-    Goal, Maximum, Observer, Solution, Stop, StopRule, appropo, appropo_model_based, binary_search, maximize,
-    resume, resume_model_based, with_free_objective,
+    Goal, Maximum, Observer, Round, Solution, Stop, StopRule, appropo, appropo_model_based, binary_search,
+    maximize, maximize_model_based, resume, resume_maximize, resume_maximize_model_based, resume_model_based,
+    with_free_objective,
 };
 
 words! {
@@ -163,6 +166,23 @@ impl Appropo {
         self.player.make(set, context).map_err(|error| beneath(self.player.name(), error))
     }
 
+    fn make_oracle(
+        &self,
+        problem: &Problem,
+        selection: &Selection,
+        budget: &Budget,
+        rng: &mut random::Generator,
+    ) -> Result<AnyOracle> {
+        self.oracle_for(problem).make(OracleContext {
+            env: problem.env(),
+            selection,
+            discounting: *problem.discounting(),
+            samples: budget.samples,
+            stop: budget.stop.clone(),
+            rng,
+        })
+    }
+
     fn search(
         &self,
         problem: &Problem,
@@ -174,15 +194,7 @@ impl Appropo {
         let (set, rule) = (problem.target().set(), self.rule(budget));
         let radius = || self.radius(problem);
         let context = self.context(problem, budget, &radius);
-        let oracle = self.oracle_for(problem).make(OracleContext {
-            env: problem.env(),
-            selection: problem.target().selection(),
-            discounting: *problem.discounting(),
-            samples: budget.samples,
-            stop: budget.stop.clone(),
-            rng,
-        })?;
-        match oracle {
+        match self.make_oracle(problem, problem.target().selection(), budget, rng)? {
             AnyOracle::Responding(mut oracle) => {
                 let (player, oracle) = (&mut *self.make_player(set, &context)?, &mut *oracle);
                 match state {
@@ -204,81 +216,132 @@ impl Appropo {
         }
     }
 
-    /// The best value of the objective subject to the constraints, in a known model.
+    /// A search for the best value of the objective subject to the constraints, with the proof that it is the best.
     fn optimize(
         &self,
         problem: &Problem,
         objective: &Objective,
         budget: &Budget,
+        state: Option<&[u8]>,
+        rng: &mut random::Generator,
         observer: &mut dyn Observer,
-    ) -> Result<(Solution, Optimum)> {
-        let sign = objective.direction.sign();
-        let (set, rule) = (problem.target().set(), self.rule(budget));
-        let model = plannable(problem)?.select(&problem.target().selection_with(objective.entry, sign));
-        let dim = model.measures().dim();
-        let mut oracle = Exact::new(model, *problem.discounting(), Planner::PolicyIteration)?;
-        let found = match self.options.search {
-            ObjectiveSearch::Binary => None,
-            // Where episodes can last for millions of steps, the master problem may find no feasible point. The slower
-            // search still does.
-            ObjectiveSearch::Master => Some(maximize(set, &mut oracle, &rule, observer)?).filter(|maximum| {
-                maximum.value.is_some()
-                    || maximum.certificate.verdict == Verdict::Infeasible
-                    || matches!(maximum.stop, Stop::Observer | Stop::Failed(_))
-            }),
-        };
-        let mut maximum = match found {
-            Some(maximum) => maximum,
-            None => {
-                let mut cache = Cache::new(oracle);
-                let maximum = binary_search(set, &mut cache, &rule, observer)?;
-                oracle = cache.into_oracle();
-                maximum
+    ) -> Result<(Solution, Option<Ceiling>)> {
+        let selection = problem.target().selection_with(objective.entry, objective.direction.sign());
+        let maximum = match self.options.search {
+            ObjectiveSearch::Binary => self.bisect(problem, &selection, budget, 0, observer)?,
+            ObjectiveSearch::Master => {
+                let found = self.maximize(problem, &selection, budget, state, rng, observer)?;
+                // Where episodes can last for millions of steps, the master problem may find no feasible point. The
+                // slower search still does.
+                let is_done = found.value.is_some()
+                    || found.certificate.verdict == Verdict::Infeasible
+                    || matches!(found.stop, Stop::Observer | Stop::Failed(_));
+                if is_done || self.is_learning(problem) {
+                    found
+                } else {
+                    self.bisect(problem, &selection, budget, found.rounds, observer)?
+                }
             }
         };
-        // What is reported is what holds when computed again.
-        if maximum.certificate.z_bar.len() == dim {
-            maximum.certificate =
-                oracle.recompute(&maximum.certificate, &with_free_objective(set)?, &maximum.mixture)?;
+        let Maximum { mixture, certificate, rounds, samples, stop, ceiling, .. } = maximum;
+        let solution = Solution { mixture, certificate, rounds, samples, stop };
+        Ok((about_constraints(solution, problem.target().set().dim()), ceiling))
+    }
+
+    fn maximize(
+        &self,
+        problem: &Problem,
+        selection: &Selection,
+        budget: &Budget,
+        state: Option<&[u8]>,
+        rng: &mut random::Generator,
+        observer: &mut dyn Observer,
+    ) -> Result<Maximum> {
+        let (set, rule) = (problem.target().set(), self.rule(budget));
+        let radius = || self.radius(problem);
+        let context = PlayerContext { selection, ..self.context(problem, budget, &radius) };
+        match self.make_oracle(problem, selection, budget, rng)? {
+            AnyOracle::Responding(mut oracle) => {
+                let player = &mut *self.make_player(&with_free_objective(set)?, &context)?;
+                let oracle = &mut *oracle;
+                match state {
+                    None => maximize(set, player, oracle, &rule, observer),
+                    Some(state) => resume_maximize(set, player, oracle, &rule, observer, state),
+                }
+            }
+            AnyOracle::ModelBased(mut model) => {
+                let player =
+                    |set: &SharedSet| self.make_player(set, &PlayerContext { is_learning: false, ..context });
+                let model = &mut *model;
+                match state {
+                    None => maximize_model_based(set, &player, model, &rule, observer),
+                    Some(state) => resume_maximize_model_based(set, &player, model, &rule, observer, state),
+                }
+            }
         }
-        let upper_bound = match &maximum.ceiling {
-            Some(ceiling) if maximum.value.is_some() => oracle.upper_bound(ceiling, set)?,
-            _ => maximum.upper_bound,
-        };
-        Ok(optimum(maximum, upper_bound, objective, budget.tolerance))
+    }
+
+    /// The binary search, after so many rounds of another one.
+    fn bisect(
+        &self,
+        problem: &Problem,
+        selection: &Selection,
+        budget: &Budget,
+        played: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<Maximum> {
+        let model = plannable(problem)?.select(selection);
+        let mut cache = Cache::new(Exact::new(model, *problem.discounting(), Planner::PolicyIteration)?);
+        let mut later = Later { observer, played };
+        let found = binary_search(problem.target().set(), &mut cache, &self.rule(budget), &mut later)?;
+        // Its games are sharper than what is asked for.
+        let certificate = Certificate { tolerance: budget.tolerance, ..found.certificate };
+        Ok(Maximum { rounds: played + found.rounds, certificate, ..found })
     }
 }
 
-/// What was found of a maximum, as every outcome tells it.
-pub(super) fn optimum(
-    maximum: Maximum,
-    upper_bound: f64,
-    objective: &Objective,
-    tolerance: f64,
-) -> (Solution, Optimum) {
-    let Maximum { value, mixture, certificate, oracle_calls, stop, .. } = maximum;
-    let sign = objective.direction.sign();
-    let is_open = value.is_some_and(|value| upper_bound.is_finite() && upper_bound - value > tolerance);
-    let optimum = Optimum {
-        measure: objective.measure.clone(),
-        direction: objective.direction,
-        value: value.map(|value| sign * value),
-        bound: upper_bound.is_finite().then_some(sign * upper_bound),
-    };
-    let stop = match stop {
-        Stop::Observer | Stop::Failed(_) => stop,
-        _ if is_open => Stop::Rounds,
-        _ => Stop::Reached,
-    };
-    (Solution { mixture, certificate, rounds: oracle_calls, samples: 0, stop }, optimum)
+/// Shows the rounds of a search that follows another one.
+struct Later<'a> {
+    observer: &'a mut dyn Observer,
+    played: usize,
 }
 
-/// The model of a problem whose objective is to be optimised.
+impl Observer for Later<'_> {
+    fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
+        self.observer.round(&Round { round: self.played + round.round, ..*round })
+    }
+}
+
+/// A solution whose certificate is about the `dim` entries of the constraints alone, without the objective after them.
+pub(super) fn about_constraints(mut solution: Solution, dim: usize) -> Solution {
+    solution.certificate.z_bar.truncate(dim);
+    // The objective is free while the hull is brought to the set: its entry of λ is 0.
+    solution.certificate.separation.iter_mut().for_each(|separation| separation.lam.truncate(dim));
+    solution
+}
+
+/// The outcome of an objective: whether the value and its bound met is known once both are computed again.
+pub(super) fn conclude_objective(
+    problem: &Problem,
+    outcome: &mut Outcome,
+    ceiling: Option<Ceiling>,
+) -> Result<()> {
+    outcome.objective = Optimum::of(problem, outcome, ceiling)?;
+    let Some(Optimum { value, bound, direction, .. }) = &outcome.objective else { return Ok(()) };
+    let is_planned = outcome.evaluation.is_none() && outcome.samples == 0;
+    if is_planned && !matches!(outcome.stop, Stop::Observer | Stop::Failed(_)) {
+        let gap = value.zip(*bound).map_or(0.0, |(value, bound)| direction.sign() * (bound - value));
+        outcome.stop = if gap > outcome.certificate.tolerance { Stop::Rounds } else { Stop::Reached };
+    }
+    Ok(())
+}
+
+/// The model of a problem that is to be planned in.
 pub(super) fn plannable(problem: &Problem) -> Result<&Arc<TabularMdp>> {
     problem.model().ok_or_else(|| {
         Error::Objective(
-            "an objective is optimised by planning, and this environment has no model to plan in; state a bound on \
-             the measure as a constraint instead, and solve that"
+            "this way of solving plans, and the environment has no model to plan in; leave \"method\" and \"search\" out \
+             to learn by playing"
                 .into(),
         )
     })
@@ -291,37 +354,44 @@ impl Method for Appropo {
 
     fn check(&self, problem: &Problem) -> Result<()> {
         let oracle = self.oracle_for(problem);
-        if problem.objective().is_some() {
+        if problem.objective().is_some() && self.options.search == ObjectiveSearch::Binary {
             plannable(problem)?;
             if oracle.is_learning() {
                 return Err(Error::Objective(format!(
-                    "an objective is optimised by planning, and takes no oracle but \"exact\"; found \"{}\"",
+                    "a binary search plans, and takes no oracle but \"exact\"; found \"{}\"; leave \"search\" out to learn",
                     oracle.name()
                 )));
             }
+        }
+        if problem.objective().is_some() && !self.player.takes_objective() {
+            return Err(Error::Objective(format!(
+                "an objective goes into the master problem of the player \"fully-corrective\"; found \"{}\"; leave \
+                 \"player\" out",
+                self.player.name()
+            )));
         }
         oracle.check(problem.env())
     }
 
     fn run(&self, problem: &Problem, task: Task) -> Result<Outcome> {
         let Task { budget, seed, from, observer } = task;
-        // A search for an optimum has no state of its own: it begins anew, and so does its history.
-        let from = from.filter(|_| problem.objective().is_none());
+        // A binary search can't be saved: it begins anew, and so does its history.
+        let is_anew = problem.objective().is_some() && self.options.search == ObjectiveSearch::Binary;
+        let from = from.filter(|_| !is_anew);
         let (state, history) =
             from.map_or((None, Default::default()), |from| (Some(from.state), from.history));
         let mut rng = random::generator(seed);
         let mut historian = Historian::new(problem, history, observer);
-        let (solution, optimum) = match problem.objective() {
-            Some(objective) => {
-                let (solution, optimum) = self.optimize(problem, objective, budget, &mut historian)?;
-                (solution, Some(optimum))
-            }
-            None => (self.search(problem, budget, state.as_deref(), &mut rng, &mut historian)?, None),
+        let state = state.as_deref();
+        let (solution, ceiling) = match problem.objective() {
+            Some(objective) => self.optimize(problem, objective, budget, state, &mut rng, &mut historian)?,
+            None => (self.search(problem, budget, state, &mut rng, &mut historian)?, None),
         };
         let is_planned = !self.is_learning(problem);
         let mut outcome =
             evaluate::conclude(problem, solution, is_planned, budget, &mut rng, &mut historian)?;
-        (outcome.history, outcome.seed, outcome.objective) = (historian.finish(), seed, optimum);
+        (outcome.history, outcome.seed) = (historian.finish(), seed);
+        conclude_objective(problem, &mut outcome, ceiling)?;
         Ok(outcome)
     }
 

@@ -1,17 +1,17 @@
 use std::sync::Arc;
 
-use super::appropo::{optimum, plannable};
+use super::appropo::{about_constraints, conclude_objective, plannable};
 use super::{Budget, Method, MethodEntry, Task};
 use crate::baseline::{Programme, maximize_occupancy, solve_occupancy};
 use crate::certificate::Verdict;
 use crate::error::Result;
 use crate::evaluate;
 use crate::options::Table;
-use crate::outcome::{Optimum, Outcome};
+use crate::outcome::Outcome;
 use crate::policy::Mixed;
 use crate::problem::{Objective, Problem};
 use crate::random;
-use crate::solver::{Maximum, Solution, Stop};
+use crate::solver::{Solution, Stop};
 
 pub(super) static ENTRY: MethodEntry = MethodEntry {
     name: "occupancy",
@@ -41,33 +41,25 @@ impl Occupancy {
         })
     }
 
-    fn optimize(
-        &self,
-        problem: &Problem,
-        objective: &Objective,
-        tolerance: f64,
-    ) -> Result<(Solution, Optimum)> {
+    fn optimize(&self, problem: &Problem, objective: &Objective, tolerance: f64) -> Result<Solution> {
         let selection = problem.target().selection_with(objective.entry, objective.direction.sign());
         let model = plannable(problem)?.select(&selection);
         let set = problem.target().set();
-        let (value, upper_bound, mixture, certificate) =
-            match maximize_occupancy(set, &model, problem.discounting(), tolerance) {
-                Ok(Programme { policy, certificate, .. }) => {
-                    let value = certificate.z_bar.last().copied();
-                    (value, f64::INFINITY, Mixed::one(policy.as_ref().clone()), certificate)
+        let (mixture, certificate) = match maximize_occupancy(set, &model, problem.discounting(), tolerance) {
+            Ok(Programme { policy, certificate, .. }) => (Mixed::one(policy.as_ref().clone()), certificate),
+            // The solver says only that there is no point; the least distance says how far off the problem is.
+            Err(error) => {
+                let nearest = self.solve(problem, tolerance)?;
+                if nearest.certificate.verdict != Verdict::Infeasible {
+                    return Err(error);
                 }
-                // The solver says only that there is no point; the least distance says how far off the problem is.
-                Err(error) => {
-                    let nearest = self.solve(problem, tolerance)?;
-                    if nearest.certificate.verdict != Verdict::Infeasible {
-                        return Err(error);
-                    }
-                    (None, f64::NEG_INFINITY, nearest.mixture, nearest.certificate)
-                }
-            };
-        let (ceiling, oracle_calls, stop) = (None, 0, Stop::Reached);
-        let maximum = Maximum { value, upper_bound, ceiling, mixture, certificate, oracle_calls, stop };
-        Ok(optimum(maximum, upper_bound, objective, tolerance))
+                return Ok(nearest);
+            }
+        };
+        Ok(about_constraints(
+            Solution { mixture, certificate, rounds: 0, samples: 0, stop: Stop::Reached },
+            set.dim(),
+        ))
     }
 }
 
@@ -82,16 +74,14 @@ impl Method for Occupancy {
 
     fn run(&self, problem: &Problem, task: Task) -> Result<Outcome> {
         let Task { budget, seed, observer, .. } = task;
-        let (solution, optimum) = match problem.objective() {
-            Some(objective) => {
-                let (solution, optimum) = self.optimize(problem, objective, budget.tolerance)?;
-                (solution, Some(optimum))
-            }
-            None => (self.solve(problem, budget.tolerance)?, None),
+        let solution = match problem.objective() {
+            Some(objective) => self.optimize(problem, objective, budget.tolerance)?,
+            None => self.solve(problem, budget.tolerance)?,
         };
         let rng = &mut random::generator(seed);
         let mut outcome = evaluate::conclude(problem, solution, true, budget, rng, observer)?;
-        (outcome.seed, outcome.objective) = (seed, optimum);
+        outcome.seed = seed;
+        conclude_objective(problem, &mut outcome, None)?;
         Ok(outcome)
     }
 

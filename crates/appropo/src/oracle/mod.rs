@@ -111,9 +111,20 @@ pub trait ModelBased: Checkpoint {
     /// How much episodes differed in the world so far, entry by entry; not finite below two episodes.
     fn deviations(&self) -> Vec<f64>;
 
-    /// Whether a mixed policy lies in the set, as far as can be told: in every model that may as well be true, or in fresh
-    /// episodes.
-    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<bool>;
+    /// What a mixed policy measures, if it lies in the set as far as can be told: in every model that may as well be true,
+    /// or in fresh episodes.
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Vec<f64>>>;
+
+    /// The mean and the standard deviation of what a mixed policy measures in the models that may as well be true; `None`
+    /// where only playing tells.
+    fn posterior(&mut self, _mixture: &Mixed) -> Result<Option<(Vec<f64>, Vec<f64>)>> {
+        Ok(None)
+    }
+
+    /// Whether a policy that was saved could be one of its own.
+    fn fits(&self, _policy: &AnyPolicy) -> bool {
+        true
+    }
 
     /// Steps taken in the environment so far.
     fn samples(&self) -> u64;

@@ -375,13 +375,29 @@ impl ModelBased for Model {
         self.played.with_spread().1.deviations
     }
 
-    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<bool> {
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Vec<f64>>> {
         for draw in 0..self.options.posterior_checks {
             if !set.contains(&self.posterior_sample(mixture, draw)?, tolerance) {
-                return Ok(false);
+                return Ok(None);
             }
         }
-        Ok(true)
+        self.oracle()?;
+        self.planned.as_ref().map(|planned| planned.exact.measure(mixture)).transpose()
+    }
+
+    fn posterior(&mut self, mixture: &Mixed) -> Result<Option<(Vec<f64>, Vec<f64>)>> {
+        let mut estimate = Estimate::new(self.played.dim());
+        for draw in 0..self.options.posterior_checks.max(2) {
+            estimate.add(&self.posterior_sample(mixture, draw)?);
+        }
+        let (mean, spread) = estimate.with_spread();
+        Ok(Some((mean, spread.deviations)))
+    }
+
+    fn fits(&self, policy: &AnyPolicy) -> bool {
+        // A model has a state of its own for the end.
+        matches!(policy, AnyPolicy::Table(policy)
+            if (policy.states(), policy.actions()) == (self.states + 1, self.actions))
     }
 
     fn samples(&self) -> u64 {

@@ -385,7 +385,7 @@ impl ModelBased for Universal {
     }
 
     /// Plays fresh episodes, which are learnt from like any other, as long as they give hope.
-    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<bool> {
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Vec<f64>>> {
         let (mut estimate, before) = (Estimate::new(self.sizes.len()), self.samples);
         while !self.is_spent() {
             // A policy that turns in circles is not to use up the budget; what comes later counts little.
@@ -398,15 +398,19 @@ impl ModelBased for Universal {
             let (mean, spread) = estimate.with_spread();
             let errors: Vec<f64> = spread.deviations.iter().map(|d| d / spread.episodes.sqrt()).collect();
             if set.distance(&mean) > HOPELESS * vector::norm(&errors) {
-                return Ok(false);
+                return Ok(None);
             }
             let is_enough = self.samples - before >= self.budget / 20 || count >= MOST_CONFIRMING;
             if count >= self.options.confirming && is_enough {
                 let errors = errors.into_iter().map(|error| SURE * error).collect();
-                return Ok(holds(set, &mean, &Errors::Standard(errors), tolerance));
+                return Ok(holds(set, &mean, &Errors::Standard(errors), tolerance).then_some(mean));
             }
         }
-        Ok(false)
+        Ok(None)
+    }
+
+    fn fits(&self, policy: &AnyPolicy) -> bool {
+        Respond::fits(&self.answers, policy)
     }
 
     fn samples(&self) -> u64 {

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use super::master::Hull;
 use super::{
-    Decision, MakePlayer, Margin, Player, PlayerContext, PlayerEntry, Weights, aim, check, keeps_margin,
-    separating,
+    Decision, MakePlayer, Margin, Player, PlayerContext, PlayerEntry, Pursuit, Weights, aim, check,
+    keeps_margin, separating,
 };
 use crate::error::Result;
 use crate::measurement::Spread;
@@ -52,6 +52,10 @@ impl MakePlayer for FullyCorrectiveOptions {
         Ok(table)
     }
 
+    fn takes_objective(&self) -> bool {
+        true
+    }
+
     fn rounds(&self) -> usize {
         1000
     }
@@ -74,6 +78,8 @@ pub struct FullyCorrective {
     anchor: Decision,
     hull: Hull,
     decision: Decision,
+    /// The set's multiplier y at the mixture, once the last measurement is maximised.
+    price: Option<Vec<f64>>,
     /// How many answers there were.
     answers: usize,
 }
@@ -93,6 +99,7 @@ impl FullyCorrective {
             anchor: Decision { lam: vec![0.0; dim], offset: 0.0 },
             hull: Hull::new(dim),
             decision: Decision { lam: vec![0.0; dim], offset: 0.0 },
+            price: None,
             answers: 0,
         }
     }
@@ -112,25 +119,30 @@ impl FullyCorrective {
         Ok(Self { decision: anchor.clone(), anchor, ..self })
     }
 
-    /// The answers in the mixture, with their numbers and weights.
-    pub(crate) fn into_hull(self) -> Hull {
-        self.hull
-    }
-
     fn take_aim(&mut self, from: Vec<f64>, errors: Vec<f64>) {
         self.aim = aim(&self.set, &from, &Errors::Standard(errors.clone()));
         self.aimed = Some((from, errors));
     }
 
     fn decide(&mut self) -> Result<()> {
-        self.hull.approach(&self.aim)?;
+        self.mix()?;
         if self.hull.is_uncertain() {
             // How much to tighten depends on the mixture, and the mixture on the aim.
             let mut errors = self.hull.errors();
             vector::scale(&mut errors, self.margin);
             self.take_aim(self.hull.point().to_vec(), errors);
-            self.hull.approach(&self.aim)?;
+            self.mix()?;
         }
+        Ok(())
+    }
+
+    /// Moves to the best point of the hull, and names the half-space that follows from it.
+    fn mix(&mut self) -> Result<()> {
+        if let Some(price) = &mut self.price {
+            self.decision = self.hull.maximize(&self.aim, price)?;
+            return Ok(());
+        }
+        self.hull.approach(&self.aim)?;
         self.decision = separating(&self.aim, self.hull.point())?;
         vector::add_scaled(&mut self.decision.lam, 1.0, &self.anchor.lam);
         self.decision.offset += self.anchor.offset;
@@ -156,6 +168,21 @@ impl Player for FullyCorrective {
 
     fn margin(&mut self) -> Option<&mut dyn Margin> {
         Some(self)
+    }
+
+    fn pursuit(&mut self) -> Option<&mut dyn Pursuit> {
+        Some(self)
+    }
+}
+
+impl Pursuit for FullyCorrective {
+    fn pursue(&mut self) -> Result<()> {
+        self.price.get_or_insert_default();
+        self.decide()
+    }
+
+    fn is_pursuing(&self) -> bool {
+        self.price.is_some()
     }
 }
 
@@ -193,6 +220,7 @@ impl Checkpoint for FullyCorrective {
         to.put(&self.answers);
         to.put(&self.aimed);
         to.put(&self.margin);
+        to.put(&self.price);
         self.hull.save(to);
         Ok(())
     }
@@ -210,6 +238,7 @@ impl Checkpoint for FullyCorrective {
             Some(_) => return Err(misfit("an aim is for another set")),
         }
         self.margin = from.get_where("a margin", |margin| (0.0..=f64::MAX).contains(margin))?;
+        self.price = from.get_where("a price", |price: &Option<Vec<f64>>| price.as_ref().is_none_or(fits))?;
         self.hull.load(from)
     }
 }

@@ -107,7 +107,11 @@ impl Hull {
         for (vertex, found) in self.vertices.iter_mut().zip(&centred.vertices) {
             vertex.weight = found.weight;
         }
-        self.prune();
+        if self.is_uncertain() {
+            self.gather();
+        } else {
+            self.prune();
+        }
         Ok(decision)
     }
 

@@ -56,6 +56,11 @@ pub trait Player: Checkpoint {
     fn margin(&mut self) -> Option<&mut dyn Margin> {
         None
     }
+
+    /// How it goes for an objective, where it can.
+    fn pursuit(&mut self) -> Option<&mut dyn Pursuit> {
+        None
+    }
 }
 
 impl fmt::Debug for dyn Player {
@@ -89,6 +94,16 @@ pub trait Margin {
     fn increase_margin(&mut self) -> Result<bool>;
 }
 
+/// A player that can maximise the last measurement, which the set must leave free.
+pub trait Pursuit {
+    /// From now on the mixture is the point of hull ∩ aim with the largest last entry, and the decision its price vector
+    /// λ = (y, −1): y·z ≤ offset on the aim, with equality at the mixture.
+    fn pursue(&mut self) -> Result<()>;
+
+    /// Whether it does so already.
+    fn is_pursuing(&self) -> bool;
+}
+
 /// The options of a player, which make one for any set.
 pub trait MakePlayer: fmt::Debug + Send + Sync {
     /// Its registered name.
@@ -99,6 +114,11 @@ pub trait MakePlayer: fmt::Debug + Send + Sync {
 
     /// Every option as it is in force for `set`.
     fn table(&self, set: &SharedSet, context: &PlayerContext) -> Result<Table>;
+
+    /// Whether its players go for an objective.
+    fn takes_objective(&self) -> bool {
+        false
+    }
 
     /// The most rounds it plays unless told otherwise.
     fn rounds(&self) -> usize {

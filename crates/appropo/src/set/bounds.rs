@@ -116,7 +116,7 @@ impl ConvexSet for Bounds {
     }
 
     fn can_tighten(&self) -> bool {
-        true
+        self.lower.iter().chain(&self.upper).any(|bound| bound.is_finite())
     }
 
     fn tightened(&self, _: &[f64], errors: &Errors) -> Option<SharedSet> {

@@ -1,11 +1,12 @@
 use std::time::{Duration, Instant};
 
 use super::record::Record;
-use super::{Observer, Round};
+use super::{Observer, Phase, Progress, Round};
 use crate::certificate::Certificate;
 use crate::error::{Error, Result, in_range};
+use crate::measurement::Spread;
 use crate::options::{setters, words};
-use crate::oracle::Respond;
+use crate::oracle::{Respond, Response};
 use crate::player::Player;
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, Errors, SharedSet, holds};
@@ -123,14 +124,28 @@ pub fn resume(
     state: &[u8],
 ) -> Result<Solution> {
     let mut loader = Loader::new(state);
-    player.load(&mut loader)?;
-    oracle.load(&mut loader)?;
-    let mut record = Record::load(&mut loader, set.dim())?;
+    let mut record = load(&mut loader, set, player, oracle)?;
     loader.finish()?;
-    record.check(player, oracle)?;
     let stop = Game { set, player, oracle, rule, record: &mut record }.play(observer)?;
     Ok(record.solution(set, oracle.samples(), stop, rule.tolerance))
 }
+
+/// Takes back what a player, an oracle and their record were.
+pub(super) fn load(
+    from: &mut Loader,
+    set: &SharedSet,
+    player: &mut dyn Player,
+    oracle: &mut dyn Respond,
+) -> Result<Record> {
+    player.load(from)?;
+    oracle.load(from)?;
+    let record = Record::load(from, set.dim())?;
+    record.check(player, oracle)?;
+    Ok(record)
+}
+
+/// What fresh episodes measure.
+type Fresh = (Vec<f64>, Spread);
 
 /// The repeated game of a player against an oracle, from wherever they stand.
 pub(super) struct Game<'a> {
@@ -149,14 +164,49 @@ const LOOKS: usize = 20;
 
 impl Game<'_> {
     /// One round of Algorithm 2.
-    fn round(&mut self) -> Result<Duration> {
+    pub fn round(&mut self, rest: &dyn Fn(&mut Saver), observer: &mut dyn Observer) -> Result<Duration> {
         let decision = self.player.decision().clone(); // λₜ
         let asked = Instant::now();
-        let response = self.oracle.respond(&decision.lam, decision.offset)?; // πₜ for reward −λₜ·z, with ẑₜ
+        let response = self.ask(&decision.lam, decision.offset, rest, observer)?; // πₜ for reward −λₜ·z, with ẑₜ
         let taken = asked.elapsed();
         self.player.observe(&response.z_hat, response.spread.as_ref())?; // λₜ₊₁
+        self.record.prove(&decision, &response, self.player);
         self.record.add(decision, response, self.player); // μ̄ₜ
         Ok(taken)
+    }
+
+    /// The oracle's answer. The observer sees how far it has got, with a state of the game in the middle of the call that is
+    /// followed by what `rest` saves.
+    pub fn ask(
+        &mut self,
+        lam: &[f64],
+        offset: f64,
+        rest: &dyn Fn(&mut Saver),
+        observer: &mut dyn Observer,
+    ) -> Result<Response> {
+        loop {
+            if let Some(response) = self.oracle.work(lam, offset)? {
+                return Ok(response);
+            }
+            observer.progress(&Progress {
+                phase: Phase::Learning,
+                episodes: 0,
+                samples: self.oracle.samples(),
+                of: self.rule.samples,
+                open: &Vec::new,
+                state: Some(&|| self.state(rest)),
+            })?;
+        }
+    }
+
+    /// All that is needed to go on from here, and after how many rounds that is.
+    fn state(&self, rest: &dyn Fn(&mut Saver)) -> Result<(usize, Vec<u8>)> {
+        let mut saver = Saver::default();
+        self.player.save(&mut saver)?;
+        self.oracle.save(&mut saver)?;
+        self.record.save(&mut saver);
+        rest(&mut saver);
+        Ok((self.record.rounds(), saver.into_bytes()))
     }
 
     /// Rounds until there is a reason to stop.
@@ -167,7 +217,7 @@ impl Game<'_> {
             if let Some(stop) = self.record.stop.take() {
                 return Ok(stop);
             }
-            match self.round() {
+            match self.round(&|_| {}, observer) {
                 Ok(taken) => responding += taken,
                 // What was found before is not lost.
                 Err(error) if self.record.rounds() > 0 => return Ok(Stop::Failed(error)),
@@ -175,7 +225,7 @@ impl Game<'_> {
             }
             // Saved with the state: a search that is taken up again ends where this one does.
             self.record.stop = self.reason_to_stop().unwrap_or_else(|error| Some(Stop::Failed(error)));
-            match self.show(responding, observer) {
+            match self.show(responding, None, &|_| {}, observer) {
                 Ok(true) => {}
                 Ok(false) => return Ok(self.record.stop.take().unwrap_or(Stop::Observer)),
                 Err(error) => return Ok(Stop::Failed(error)),
@@ -184,7 +234,7 @@ impl Game<'_> {
         Ok(self.record.stop.take().unwrap_or(Stop::Rounds))
     }
 
-    fn reason_to_stop(&mut self) -> Result<Option<Stop>> {
+    pub fn reason_to_stop(&mut self) -> Result<Option<Stop>> {
         self.improve_estimates()?;
         let (decision, response) = self.record.latest();
         let loss = decision.offset - vector::dot(&decision.lam, &response.z_hat); // ℓₜ(λₜ)
@@ -210,50 +260,77 @@ impl Game<'_> {
     /// by the player's margin, its policies are played again.
     fn improve_estimates(&mut self) -> Result<()> {
         for _ in 0..LOOKS {
-            let (Some(margin), Some(estimates)) = (self.player.margin(), self.oracle.estimates()) else {
+            let Some(margin) = self.player.margin().filter(|margin| margin.is_uncertain()) else {
                 return Ok(());
             };
-            if !margin.is_uncertain() {
-                return Ok(());
-            }
             let is_inside = self.set.contains(self.record.z_bar(), self.rule.tolerance);
             let is_certain = margin.distance() <= self.rule.tolerance;
-            let mut better = Vec::new();
-            for (index, weight, policy) in self.record.weighted() {
-                if is_inside && !is_certain {
-                    estimates.investigate(policy, weight)?;
-                }
-                if let Some((z_hat, spread)) = estimates.measure_again(policy) {
-                    better.push((index, z_hat, spread));
-                }
-            }
-            if better.is_empty() {
+            if !self.look_again(is_inside && !is_certain)? {
                 return Ok(());
             }
-            margin.revise(better.clone())?;
-            self.record.revise(better, self.player);
         }
         Ok(())
     }
 
-    /// Whether fresh episodes of the mixture say what its estimates do. If they don't, the player's margin grows.
-    fn is_confirmed(&mut self) -> Result<bool> {
-        let Some(estimates) = self.oracle.estimates().filter(|_| self.record.is_estimated()) else {
-            return Ok(true);
+    /// Takes better estimates of the policies that carry weight, after playing them again if so wished. Returns whether
+    /// there were any.
+    pub fn look_again(&mut self, is_played: bool) -> Result<bool> {
+        let (Some(margin), Some(estimates)) = (self.player.margin(), self.oracle.estimates()) else {
+            return Ok(false);
         };
-        let (mean, spread) = estimates.play_afresh(&self.record.mixture())?;
-        let error = |deviation: &f64| CONFIRMING_ERRORS * deviation / spread.episodes.sqrt();
-        let errors = Errors::Standard(spread.deviations.iter().map(error).collect());
-        if holds(self.set, &mean, &errors, self.rule.tolerance) {
-            return Ok(true);
+        let mut better = Vec::new();
+        for (index, weight, policy) in self.record.weighted() {
+            if is_played {
+                estimates.investigate(policy, weight)?;
+            }
+            if let Some((z_hat, spread)) = estimates.measure_again(policy) {
+                better.push((index, z_hat, spread));
+            }
         }
-        self.player.margin().map_or(Ok(false), |margin| margin.increase_margin())?;
-        self.record.weigh(self.player);
-        Ok(false)
+        if better.is_empty() {
+            return Ok(false);
+        }
+        margin.revise(better.clone())?;
+        self.record.revise(better, self.player);
+        Ok(true)
     }
 
-    /// Shows a round to the observer; `false` where it has seen enough.
-    fn show(&self, responding: Duration, observer: &mut dyn Observer) -> Result<bool> {
+    /// Whether fresh episodes of the mixture say what its estimates do. If they don't, the player's margin grows.
+    fn is_confirmed(&mut self) -> Result<bool> {
+        match self.play_afresh(CONFIRMING_ERRORS)? {
+            Some((false, _)) => self.increase_margin().map(|_| false),
+            _ => Ok(true),
+        }
+    }
+
+    /// What fresh episodes of the mixture measure, and whether that keeps away from the set's edge by so many standard
+    /// errors; `None` where they say nothing new.
+    pub fn play_afresh(&mut self, errors: f64) -> Result<Option<(bool, Fresh)>> {
+        let Some(estimates) = self.oracle.estimates().filter(|_| self.record.is_estimated()) else {
+            return Ok(None);
+        };
+        let (mean, spread) = estimates.play_afresh(&self.record.mixture())?;
+        let error = |deviation: &f64| errors * deviation / spread.episodes.sqrt();
+        let errors = Errors::Standard(spread.deviations.iter().map(error).collect());
+        Ok(Some((holds(self.set, &mean, &errors, self.rule.tolerance), (mean, spread))))
+    }
+
+    /// Keeps further away from the set's edge, where the player can.
+    pub fn increase_margin(&mut self) -> Result<bool> {
+        let grows = self.player.margin().map_or(Ok(false), |margin| margin.increase_margin())?;
+        self.record.weigh(self.player);
+        Ok(grows)
+    }
+
+    /// Shows a round to the observer; `false` where it has seen enough. Its state is that of the game, followed by what
+    /// `rest` saves.
+    pub fn show(
+        &self,
+        responding: Duration,
+        objective: Option<f64>,
+        rest: &dyn Fn(&mut Saver),
+        observer: &mut dyn Observer,
+    ) -> Result<bool> {
         let (decision, response) = self.record.latest();
         let now = Round {
             round: self.record.rounds(),
@@ -264,14 +341,9 @@ impl Game<'_> {
             lower_bound: self.record.evidence.lower_bound(),
             samples: self.oracle.samples(),
             responding,
+            objective,
             mixture: &|| self.record.mixture(),
-            state: &|| {
-                let mut saver = Saver::default();
-                self.player.save(&mut saver)?;
-                self.oracle.save(&mut saver)?;
-                self.record.save(&mut saver);
-                Ok((self.record.rounds(), saver.into_bytes()))
-            },
+            state: &|| self.state(rest),
         };
         Ok(observer.round(&now)?.is_continue())
     }

@@ -1,80 +1,55 @@
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::appropo::Game;
+use super::appropo::{Game, load};
 use super::record::Record;
-use super::{Goal, Observer, Round, Stop, StopRule, appropo};
+use super::{Goal, Observer, Stop, StopRule};
 use crate::certificate::{Bound, Ceiling, Certificate, Separation, ValueFunction, Verdict};
 use crate::error::{Error, Result};
-use crate::oracle::{Cache, Respond};
-use crate::player::{Decision, FullyCorrective, Player, Weights};
-use crate::policy::Mixed;
+use crate::oracle::Respond;
+use crate::player::{Decision, Player, Pursuit};
+use crate::policy::{AnyPolicy, Mixed};
 use crate::set::{Bounds, ConvexSet, Product, SharedSet};
+use crate::state::{Loader, Saved, Saver};
+use crate::vector;
 
 /// The largest value of one measurement subject to the others lying in a set.
 #[derive(Debug, Clone)]
 pub struct Maximum {
-    /// The value reached; `None` if no feasible policy was found.
+    /// The value reached, an estimate where answers are; `None` if no feasible policy was found.
     pub value: Option<f64>,
-    /// No feasible policy has more.
+    /// No feasible policy has more; infinite where nothing is proved.
     pub upper_bound: f64,
     /// The proof of that.
     pub ceiling: Option<Ceiling>,
-    /// The mixed policy that reaches it.
+    /// The mixed policy that reaches it; the closest one to the set where none is feasible.
     pub mixture: Mixed,
     /// The evidence that it is feasible, or that none is. Its last measurement is the objective's.
     pub certificate: Certificate,
-    /// Calls of the oracle.
+    /// Rounds played.
+    pub rounds: usize,
+    /// Calls of the oracle, not counting answers out of a cache.
     pub oracle_calls: usize,
+    /// Steps taken in the environment.
+    pub samples: u64,
     /// Why the search ended. An observer ends all of it, also where a part of it is done.
     pub stop: Stop,
 }
 
-/// The set with the objective as a free last entry, as the certificate of a [`Maximum`] sees it.
+/// The set with the objective as a free last entry, as the player and the certificate of a [`Maximum`] see it.
 pub fn with_free_objective(set: &SharedSet) -> Result<SharedSet> {
     with_objective(set, f64::NEG_INFINITY)
 }
 
-fn with_objective(set: &SharedSet, at_least: f64) -> Result<SharedSet> {
+pub(super) fn with_objective(set: &SharedSet, at_least: f64) -> Result<SharedSet> {
     let objective = Bounds::new(vec![at_least], vec![f64::INFINITY])?;
     Ok(Arc::new(Product::new(vec![Arc::clone(set), Arc::new(objective)])))
 }
 
-fn none_found(
-    mixture: Mixed,
-    certificate: Certificate,
-    top: Top,
-    oracle_calls: usize,
-    stop: Stop,
-) -> Maximum {
-    let infeasible = certificate.verdict == Verdict::Infeasible;
-    let upper_bound = if infeasible { f64::NEG_INFINITY } else { top.upper_bound };
-    Maximum { value: None, upper_bound, ceiling: top.ceiling, mixture, certificate, oracle_calls, stop }
-}
-
-/// Remembers whether an observer had seen enough or failed: the games of a search may end for reasons of their own.
-struct Watched<'a> {
-    observer: &'a mut dyn Observer,
-    ended: Option<Stop>,
-}
-
-impl Observer for Watched<'_> {
-    fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
-        let seen = self.observer.round(round);
-        match &seen {
-            Ok(ControlFlow::Continue(())) => {}
-            Ok(ControlFlow::Break(())) => self.ended = Some(Stop::Observer),
-            Err(error) => self.ended = Some(Stop::Failed(error.clone())),
-        }
-        seen
-    }
-}
-
 /// The best upper bound so far, with its proof.
-struct Top {
-    upper_bound: f64,
-    ceiling: Option<Ceiling>,
+pub(super) struct Top {
+    pub upper_bound: f64,
+    pub ceiling: Option<Ceiling>,
 }
 
 impl Default for Top {
@@ -85,7 +60,7 @@ impl Default for Top {
 
 impl Top {
     /// Takes λ = (y, −1) with y·z ≤ offset on the set, and what the oracle proved for it.
-    fn lower(&mut self, lam: &[f64], offset: f64, bound: Option<&Bound>) {
+    pub fn lower(&mut self, lam: &[f64], offset: f64, bound: Option<&Bound>) {
         if let Some(bound) = bound.filter(|bound| offset - bound.value < self.upper_bound) {
             self.upper_bound = offset - bound.value;
             self.ceiling = Some(Ceiling { lam: lam.to_vec(), offset, witness: Arc::clone(&bound.witness) });
@@ -93,7 +68,7 @@ impl Top {
     }
 
     /// Takes the proof that no feasible policy reaches `threshold`: divided by the objective's price, it is a ceiling.
-    fn refute(&mut self, threshold: f64, separation: Option<&Separation>) {
+    pub fn refute(&mut self, threshold: f64, separation: Option<&Separation>) {
         let Some((separation, price)) = separation.and_then(|s| Some((s, -s.lam.last()?))) else { return };
         if threshold < self.upper_bound && price > 0.0 {
             let divide = |v: &[f64]| -> Vec<f64> { v.iter().map(|v| v / price).collect() };
@@ -107,178 +82,320 @@ impl Top {
             });
         }
     }
+
+    fn save(&self, to: &mut Saver) {
+        to.put(&self.upper_bound);
+        to.put(&self.ceiling);
+    }
+
+    fn load(from: &mut Loader) -> Result<Self> {
+        let upper_bound = from.get_where("an upper bound", |bound: &f64| !bound.is_nan())?;
+        Ok(Self { upper_bound, ceiling: from.get()? })
+    }
 }
 
-fn objective_alone(dim: usize) -> Decision {
+pub(super) fn objective_alone(dim: usize) -> Decision {
     let mut lam = vec![0.0; dim];
     lam[dim - 1] = -1.0;
+    // Any policy will do at first.
     Decision { lam, offset: f64::INFINITY }
 }
 
 /// Maximises the oracle's last measurement subject to the others lying in `set`, with the objective inside the
-/// corrective player's master problem.
+/// master problem of `player`, who plays for [`with_free_objective`].
 ///
-/// First the hull of answers is brought to the set as in [`appropo`]. Then each round moves to the best point
-/// of hull ∩ set, and asks the oracle for the policy that the set's multiplier y prices highest,
-/// max over π of (objective − y·Z̄), which also bounds the maximum from above.
+/// First the hull of answers is brought to the set as in [`appropo`](super::appropo). Then each round moves to the best
+/// point of hull ∩ set, and asks the oracle for the policy that the set's multiplier y prices highest,
+/// max over π of (objective − y·Z̄). Where the oracle proves its answers, this bounds the maximum from above.
+///
+/// Where answers are estimates, nothing is proved: the constraints are held by the player's margin, fresh episodes confirm
+/// what looks better than anything before, and the best mixture so confirmed is the answer once the steps are used up.
 pub fn maximize(
     set: &SharedSet,
+    player: &mut dyn Player,
     oracle: &mut dyn Respond,
     rule: &StopRule,
     observer: &mut dyn Observer,
 ) -> Result<Maximum> {
-    let dim = set.dim() + 1;
     let set = with_free_objective(set)?;
-    let mut player = FullyCorrective::new(Arc::clone(&set));
-    let mut record = Record::new(dim);
-    let mut observer = Watched { observer, ended: None };
-    let alone = objective_alone(dim);
-    rule.check()?;
-    let response = oracle.respond(&alone.lam, f64::NEG_INFINITY)?;
-    let mut top = Top::default();
-    top.lower(&alone.lam, 0.0, response.bound.as_ref());
-    player.observe(&response.z_hat, response.spread.as_ref())?;
-    record.add(alone, response, &mut player);
-    let mut stop = Stop::Reached;
-    if set.distance(record.z_bar()) > rule.tolerance {
-        let feasibility = StopRule { goal: Goal::Feasibility, ..*rule };
-        let (player, record) = (&mut player, &mut record);
-        let played = Game { set: &set, player, oracle, rule: &feasibility, record }.play(&mut observer)?;
-        stop = match (observer.ended.take(), played) {
-            (Some(ended), _) => ended,
-            (None, Stop::Failed(error)) => return Err(error),
-            (None, played) => played,
-        };
-    }
-    let distance = set.distance(record.z_bar());
-    if distance > rule.tolerance {
-        let certificate =
-            record.evidence.clone().certificate(record.z_bar().to_vec(), distance, rule.tolerance);
-        return Ok(none_found(record.mixture(), certificate, top, record.rounds(), stop));
-    }
-    let is_ended = matches!(stop, Stop::Observer | Stop::Failed(_));
-    let (mut hull, mut price) = (player.into_hull(), Vec::new());
-    stop = if is_ended { stop } else { Stop::Rounds };
-    for _ in 0..if is_ended { 0 } else { rule.rounds } {
-        let decision = hull.maximize(&set, &mut price)?;
-        record.mix(Weights::Listed(hull.weights().collect()));
-        let value = hull.point()[dim - 1];
-        let feasible = set.contains(hull.point(), rule.tolerance);
-        if feasible && top.upper_bound - value <= rule.tolerance {
-            stop = Stop::Reached;
-            break;
-        }
-        let response = oracle.respond(&decision.lam, f64::NEG_INFINITY)?;
-        top.lower(&decision.lam, decision.offset, response.bound.as_ref());
-        hull.add(record.rounds(), &response.z_hat, response.spread.clone());
-        record.keep(decision, response);
-        record.mix(Weights::Listed(hull.weights().collect()));
-        let is_over = feasible && top.upper_bound - value <= rule.tolerance;
-        // What an observer breaks or fails at is remembered.
-        let _ = show(&record, &set, oracle, &mut observer);
-        if let Some(ended) = observer.ended.take().or(is_over.then_some(Stop::Reached)) {
-            stop = ended;
-            break;
-        }
-    }
-    let z_bar = record.z_bar().to_vec();
-    let distance = set.distance(&z_bar);
-    Ok(Maximum {
-        // A point outside the set has no claim to be a maximum.
-        value: (distance <= rule.tolerance).then_some(z_bar[dim - 1]),
-        upper_bound: top.upper_bound,
-        ceiling: top.ceiling,
-        mixture: record.mixture(),
-        certificate: record.evidence.clone().certificate(z_bar, distance, rule.tolerance),
-        oracle_calls: record.rounds(),
-        stop,
-    })
+    let rule = StopRule { goal: Goal::Feasibility, ..*rule };
+    let mut record = Record::new(set.dim());
+    let game = Game { set: &set, player, oracle, rule: &rule, record: &mut record };
+    Search { game, top: Top::default(), best: None, step: 0.0 }.run(observer)
 }
 
-fn show(
-    record: &Record,
+/// [`maximize`] from where [`Round::state`](super::Round::state) was taken, with a player and an oracle that were made as
+/// they were then. The result is bit for bit that of a search that was never interrupted.
+pub fn resume_maximize(
     set: &SharedSet,
-    oracle: &dyn Respond,
-    observer: &mut dyn Observer,
-) -> Result<ControlFlow<()>> {
-    let (decision, response) = record.latest();
-    observer.round(&Round {
-        round: record.rounds(),
-        lam: &decision.lam,
-        z_hat: &response.z_hat,
-        z_bar: record.z_bar(),
-        distance: set.distance(record.z_bar()),
-        lower_bound: 0.0,
-        samples: oracle.samples(),
-        responding: Duration::ZERO,
-        mixture: &|| record.mixture(),
-        state: &|| Err(Error::Unsaved { what: "a search for a maximum" }),
-    })
-}
-
-/// The same maximum by the paper's binary search (section 3.4): a feasibility problem for each threshold on the
-/// objective, all of them with one cache of policies.
-pub fn binary_search<O: Respond>(
-    set: &SharedSet,
-    oracle: &mut Cache<O>,
+    player: &mut dyn Player,
+    oracle: &mut dyn Respond,
     rule: &StopRule,
     observer: &mut dyn Observer,
+    state: &[u8],
 ) -> Result<Maximum> {
-    let dim = set.dim() + 1;
-    let alone = objective_alone(dim);
-    let first = oracle.respond(&alone.lam, f64::NEG_INFINITY)?;
-    let Some(bound) = first.bound else {
-        return Err(Error::Objective("a binary search needs an oracle that bounds the objective".into()));
-    };
-    let mut top = Top::default();
-    top.lower(&alone.lam, 0.0, Some(&bound));
-    // Verdicts must be sharper than the search's own tolerance.
-    let tolerance = 0.01 * rule.tolerance;
-    let inner = StopRule { goal: Goal::Feasibility, tolerance, epsilon: tolerance, ..*rule };
-    let mut observer = Watched { observer, ended: None };
-    // What a threshold gives, and whether the search ends with it.
-    let mut attempt = |at_least: f64, oracle: &mut Cache<O>| {
-        let set = with_objective(set, at_least)?;
-        let mut player = FullyCorrective::new(Arc::clone(&set));
-        let solution = appropo(&set, &mut player, oracle, &inner, &mut observer)?;
-        match (observer.ended.take(), &solution.stop) {
-            (None, Stop::Failed(error)) => Err(error.clone()),
-            (ended, _) => Ok((solution, ended)),
-        }
-    };
-    let (mut best, mut ended) = attempt(f64::NEG_INFINITY, oracle)?;
-    if best.certificate.verdict != Verdict::Feasible {
-        let stop = ended.unwrap_or(best.stop);
-        return Ok(none_found(best.mixture, best.certificate, top, oracle.calls(), stop));
-    }
-    let reached = |certificate: &Certificate| certificate.z_bar[dim - 1];
-    // Above the ceiling nothing feasible was found; only above the upper bound is that proved.
-    let mut ceiling = top.upper_bound;
-    while ended.is_none() && ceiling - reached(&best.certificate) > rule.tolerance {
-        let middle = (ceiling + reached(&best.certificate)) / 2.0;
-        if middle <= reached(&best.certificate) || middle >= ceiling {
-            break; // neighbouring numbers
-        }
-        let solution;
-        (solution, ended) = attempt(middle, oracle)?;
-        match solution.certificate.verdict {
-            Verdict::Feasible if reached(&solution.certificate) > reached(&best.certificate) => {
-                best = solution
+    let set = with_free_objective(set)?;
+    let rule = StopRule { goal: Goal::Feasibility, ..*rule };
+    let mut loader = Loader::new(state);
+    let mut record = load(&mut loader, &set, player, oracle)?;
+    let top = Top::load(&mut loader)?;
+    let best = Confirmed::load(&mut loader, set.dim(), &|policy| oracle.fits(policy))?;
+    let step = loader.get_where("a step", |step: &f64| (0.0..=f64::MAX).contains(step))?;
+    loader.finish()?;
+    let game = Game { set: &set, player, oracle, rule: &rule, record: &mut record };
+    Search { game, top, best, step }.run(observer)
+}
+
+struct Search<'a> {
+    game: Game<'a>,
+    top: Top,
+    /// The best mixture that fresh episodes put inside the constraints; `None` while answers are exact.
+    best: Option<Confirmed>,
+    /// By how much the next answer is to improve the objective, where answers are estimates.
+    step: f64,
+}
+
+/// Standard errors by which fresh episodes must keep away from the set's edge: more than for feasibility, since a maximum
+/// lies at the edge and the best of several is taken.
+const SURE: f64 = 2.0;
+
+/// The first improvement that is asked for, in deviations of an episode, and how it changes once it was found or not.
+const FIRST_STEP: f64 = 0.1;
+const MORE: f64 = 1.5;
+const LESS: f64 = 0.5;
+
+impl Search<'_> {
+    fn run(&mut self, observer: &mut dyn Observer) -> Result<Maximum> {
+        self.game.rule.check()?;
+        self.pursuit()?;
+        let mut responding = Duration::ZERO;
+        while self.game.record.rounds() < self.game.rule.rounds {
+            if let Some(stop) = self.game.record.stop.take() {
+                return Ok(self.maximum(stop));
             }
-            Verdict::Infeasible => {
-                ceiling = middle;
-                top.refute(middle, solution.certificate.separation.as_ref());
+            let gain = match self.round(observer) {
+                Ok((gain, taken)) => {
+                    responding += taken;
+                    gain
+                }
+                // What was found before is not lost.
+                Err(error) if self.game.record.rounds() > 0 => return Ok(self.maximum(Stop::Failed(error))),
+                Err(error) => return Err(error),
+            };
+            // Saved with the state: a search that is taken up again ends where this one does.
+            let stop = self.reason_to_stop(gain).unwrap_or_else(|error| Some(Stop::Failed(error)));
+            self.game.record.stop = stop;
+            match self.show(responding, observer) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let stop = self.game.record.stop.take().unwrap_or(Stop::Observer);
+                    return Ok(self.maximum(stop));
+                }
+                Err(error) => return Ok(self.maximum(Stop::Failed(error))),
             }
-            _ => ceiling = middle,
+        }
+        let stop = self.game.record.stop.take().unwrap_or(Stop::Rounds);
+        Ok(self.maximum(stop))
+    }
+
+    /// One round: of the game while the hull is outside the set, then of column generation. Returns by how much the answer
+    /// is better than the mixture at the prices in force.
+    fn round(&mut self, observer: &mut dyn Observer) -> Result<(f64, Duration)> {
+        let is_pursuing = self.pursuit()?.is_pursuing();
+        let Self { game, top, best, step } = self;
+        let rest = |to: &mut Saver| {
+            top.save(to);
+            to.put(best);
+            to.put(step);
+        };
+        let is_first = game.record.rounds() == 0;
+        if !is_first && !is_pursuing {
+            return Ok((0.0, game.round(&rest, observer)?));
+        }
+        let alone = objective_alone(game.set.dim());
+        let decision = if is_first { alone } else { game.player.decision().clone() }; // λ = (y, −1)
+        let value = value_of(game.record.z_bar());
+        let asked = Instant::now();
+        let response = game.ask(&decision.lam, decision.offset - value - *step, &rest, observer)?;
+        let taken = asked.elapsed();
+        let gain = decision.offset - vector::dot(&decision.lam, &response.z_hat) - value;
+        // y·z ≤ 0 on the set for y = 0. An aim tightened for estimates bounds nothing.
+        let offset = if is_first { 0.0 } else { decision.offset };
+        if response.spread.is_none() {
+            self.top.lower(&decision.lam, offset, response.bound.as_ref());
+        }
+        game.player.observe(&response.z_hat, response.spread.as_ref())?;
+        game.record.add(decision, response, game.player);
+        Ok((gain, taken))
+    }
+
+    fn reason_to_stop(&mut self, gain: f64) -> Result<Option<Stop>> {
+        if !self.pursuit()?.is_pursuing() {
+            let stop = self.game.reason_to_stop()?;
+            let is_inside = self.game.set.contains(self.game.record.z_bar(), self.game.rule.tolerance);
+            if stop != Some(Stop::Reached) || !is_inside {
+                return Ok(stop);
+            }
+            self.begin()?;
+            return Ok(self.is_at_the_top().then_some(Stop::Reached));
+        }
+        if self.game.record.is_estimated() {
+            return self.improve(gain);
+        }
+        let has_bound = self.game.record.latest().1.bound.is_some();
+        let is_done = self.is_at_the_top() || !has_bound && gain <= self.game.rule.tolerance;
+        Ok(is_done.then_some(Stop::Reached))
+    }
+
+    /// The mixture is feasible: from here on it is to be the best.
+    fn begin(&mut self) -> Result<()> {
+        let record = &self.game.record;
+        if record.is_estimated() {
+            let deviation =
+                record.latest().1.spread.as_ref().map_or(0.0, |spread| value_of(&spread.deviations));
+            self.step = FIRST_STEP * deviation;
+            self.best = Some(Confirmed { mixture: record.mixture(), z: record.z_bar().to_vec(), error: 0.0 });
+        }
+        self.pursuit()?.pursue()?;
+        self.game.record.weigh(self.game.player);
+        Ok(())
+    }
+
+    /// Learns more of the policies that carry weight, and confirms a mixture that looks better than any before.
+    fn improve(&mut self, gain: f64) -> Result<Option<Stop>> {
+        self.step *= if gain >= self.step { MORE } else { LESS };
+        self.game.look_again(true)?;
+        let is_spent =
+            self.game.record.latest().1.gave_up || self.game.oracle.samples() >= self.game.rule.samples;
+        if self.is_promising(is_spent) {
+            self.confirm()?;
+        }
+        Ok(is_spent.then_some(Stop::Samples))
+    }
+
+    fn is_promising(&mut self, is_last: bool) -> bool {
+        let value = value_of(self.game.record.z_bar());
+        let needed = |best: &Confirmed| value_of(&best.z) + if is_last { 0.0 } else { best.error };
+        let is_inside =
+            self.game.player.margin().is_none_or(|margin| margin.distance() <= self.game.rule.tolerance);
+        is_inside && self.best.as_ref().is_none_or(|best| value > needed(best))
+    }
+
+    /// Plays the mixture afresh, and keeps it if it holds the constraints and is the best so far. If it does not hold them,
+    /// the margin grows.
+    fn confirm(&mut self) -> Result<()> {
+        let afresh = self.game.play_afresh(SURE)?;
+        let mixture = self.game.record.mixture();
+        let confirmed = match afresh {
+            Some((false, _)) => return self.game.increase_margin().map(drop),
+            Some((true, (z, spread))) => {
+                let error = value_of(&spread.deviations) / spread.episodes.sqrt();
+                Confirmed { mixture, z, error }
+            }
+            // An oracle that plays nothing again: its estimates are all there is.
+            None => Confirmed { mixture, z: self.game.record.z_bar().to_vec(), error: 0.0 },
+        };
+        if self.best.as_ref().is_none_or(|best| value_of(&confirmed.z) > value_of(&best.z)) {
+            self.best = Some(confirmed);
+        }
+        Ok(())
+    }
+
+    /// Whether the mixture is feasible, and no better one can be.
+    fn is_at_the_top(&self) -> bool {
+        let (z_bar, tolerance) = (self.game.record.z_bar(), self.game.rule.tolerance);
+        self.game.set.contains(z_bar, tolerance) && self.top.upper_bound - value_of(z_bar) <= tolerance
+    }
+
+    /// The measurements of the best mixture with the constraints held.
+    fn best_z(&self) -> Option<&[f64]> {
+        let (record, rule) = (&self.game.record, self.game.rule);
+        let is_exact = !record.is_estimated() && self.game.set.contains(record.z_bar(), rule.tolerance);
+        // A point outside the set has no claim to be a maximum.
+        self.best.as_ref().map(|best| best.z.as_slice()).or(is_exact.then_some(record.z_bar()))
+    }
+
+    fn show(&self, responding: Duration, observer: &mut dyn Observer) -> Result<bool> {
+        let rest = |to: &mut Saver| {
+            self.top.save(to);
+            to.put(&self.best);
+            to.put(&self.step);
+        };
+        self.game.show(responding, self.best_z().map(value_of), &rest, observer)
+    }
+
+    fn pursuit(&mut self) -> Result<&mut dyn Pursuit> {
+        self.game.player.pursuit().ok_or_else(no_pursuit)
+    }
+
+    fn maximum(&mut self, stop: Stop) -> Maximum {
+        let value = self.best_z().map(value_of);
+        let (record, rule) = (&self.game.record, self.game.rule);
+        let (mixture, z_bar) = match self.best.take() {
+            Some(best) => (best.mixture, best.z),
+            None => (record.mixture(), record.z_bar().to_vec()),
+        };
+        let distance = self.game.set.distance(&z_bar);
+        let mut certificate = record.evidence.clone().certificate(z_bar, distance, rule.tolerance);
+        if record.is_estimated() && certificate.verdict == Verdict::Feasible {
+            certificate.verdict = Verdict::Undecided;
+        }
+        let is_infeasible = certificate.verdict == Verdict::Infeasible;
+        Maximum {
+            value,
+            upper_bound: if is_infeasible { f64::NEG_INFINITY } else { self.top.upper_bound },
+            ceiling: self.top.ceiling.take(),
+            mixture,
+            certificate,
+            rounds: record.rounds(),
+            oracle_calls: record.rounds(),
+            samples: self.game.oracle.samples(),
+            stop,
         }
     }
-    Ok(Maximum {
-        value: Some(reached(&best.certificate)),
-        upper_bound: top.upper_bound,
-        ceiling: top.ceiling,
-        mixture: best.mixture,
-        certificate: best.certificate,
-        oracle_calls: oracle.calls(),
-        stop: ended.unwrap_or(Stop::Reached),
-    })
+}
+
+/// What a player says who goes for no objective.
+fn no_pursuit() -> Error {
+    Error::Objective(
+        "an objective goes into the master problem of the player \"fully-corrective\"; no other player has one".into(),
+    )
+}
+
+/// The objective, which is measured last.
+pub(super) fn value_of(z: &[f64]) -> f64 {
+    z.last().copied().unwrap_or(0.0)
+}
+
+/// A mixture that was played afresh and held the constraints.
+#[derive(Clone)]
+pub(super) struct Confirmed {
+    pub mixture: Mixed,
+    pub z: Vec<f64>,
+    /// The standard error of its objective.
+    pub error: f64,
+}
+
+impl Confirmed {
+    /// Takes it back, if its policies fit and it measures `dim` entries.
+    pub fn load(from: &mut Loader, dim: usize, fits: &dyn Fn(&AnyPolicy) -> bool) -> Result<Option<Self>> {
+        from.get_where("a confirmed mixture", |best: &Option<Self>| {
+            best.as_ref().is_none_or(|best| {
+                best.z.len() == dim && best.mixture.parts().iter().all(|(_, policy)| fits(policy))
+            })
+        })
+    }
+}
+
+impl Saved for Confirmed {
+    fn save(&self, to: &mut Saver) {
+        to.put(&self.mixture);
+        to.put(&(self.z.clone(), self.error));
+    }
+    fn restore(from: &mut Loader) -> Result<Self> {
+        let mixture = from.get()?;
+        let is_known = |(z, error): &(Vec<f64>, f64)| z.iter().all(|v| v.is_finite()) && *error >= 0.0;
+        let (z, error) = from.get_where("a measurement", is_known)?;
+        Ok(Self { mixture, z, error })
+    }
 }

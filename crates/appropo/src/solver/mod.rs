@@ -1,13 +1,17 @@
 //! The algorithms: repeated play of a λ-player against an oracle.
 
 mod appropo;
+mod binary_search;
 pub mod game;
 mod maximize;
+mod maximize_model_based;
 mod model_based;
 mod observer;
 mod record;
 
 pub use appropo::{Goal, Solution, Stop, StopRule, appropo, resume};
-pub use maximize::{Maximum, binary_search, maximize, with_free_objective};
+pub use binary_search::binary_search;
+pub use maximize::{Maximum, maximize, resume_maximize, with_free_objective};
+pub use maximize_model_based::{maximize_model_based, resume_maximize_model_based};
 pub use model_based::{MakePlayer, appropo_model_based, resume_model_based};
 pub use observer::{Observer, Observers, Phase, Progress, Round};

@@ -11,6 +11,7 @@ use crate::player::{Player, aim};
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, Errors, SharedSet};
 use crate::state::{Loader, Saver};
+use crate::vector;
 
 /// Makes a player for a set.
 pub type MakePlayer<'a> = dyn Fn(&SharedSet) -> Result<Box<dyn Player>> + 'a;
@@ -85,7 +86,7 @@ impl Search<'_> {
 
     fn reason_to_stop(&mut self, game: &Played) -> Result<Option<Stop>> {
         let (set, tolerance) = (self.set, self.rule.tolerance);
-        Ok(if game.hit && self.model.confirm(&game.mixture, set, tolerance)? {
+        Ok(if game.hit && self.model.confirm(&game.mixture, set, tolerance)?.is_some() {
             Some(Stop::Reached)
         } else if self.model.is_spent() {
             Some(Stop::GaveUp)
@@ -127,6 +128,7 @@ impl Search<'_> {
             distance: self.set.distance(&game.z_bar),
             lower_bound: 0.0,
             samples: self.model.samples(),
+            objective: None,
             responding: Duration::ZERO,
             mixture: &|| game.mixture.clone(),
             state,
@@ -230,9 +232,9 @@ impl Progress {
 }
 
 /// Rounds of a game: what is predicted by a network may be of no policy, and then a game has no end.
-const GAME: usize = 200;
+pub(super) const GAME: usize = 200;
 /// Aims tried before the set itself is good enough.
-const AIMS: usize = 30;
+pub(super) const AIMS: usize = 30;
 /// How deep the first aim is, in deviations of an episode, and how it changes after a game won or lost.
 const DEEP: f64 = 0.5;
 const MORE: f64 = 1.2;
@@ -240,14 +242,14 @@ const LESS: f64 = 0.7;
 
 /// How deep inside each block of the set the aim lies, in deviations of an episode.
 #[derive(Clone)]
-struct Depth {
+pub(super) struct Depth {
     /// Where each block ends.
     ends: Vec<usize>,
-    shares: Vec<f64>,
+    pub shares: Vec<f64>,
 }
 
 impl Depth {
-    fn of(set: &SharedSet) -> Self {
+    pub fn of(set: &SharedSet) -> Self {
         let alone = [Arc::clone(set)];
         let blocks = set.blocks().unwrap_or(&alone);
         let mut end = 0;
@@ -265,16 +267,20 @@ impl Depth {
         self.ends.partition_point(|end| *end <= entry)
     }
 
-    fn errors(&self, deviations: &[f64]) -> Vec<f64> {
+    pub fn errors(&self, deviations: &[f64]) -> Vec<f64> {
         deviations.iter().enumerate().map(|(i, deviation)| self.shares[self.block(i)] * deviation).collect()
     }
 
-    fn deepen(&mut self) {
-        self.shares.iter_mut().for_each(|share| *share *= MORE);
+    pub fn deepen(&mut self) {
+        self.scale(MORE);
+    }
+
+    pub fn scale(&mut self, factor: f64) {
+        vector::scale(&mut self.shares, factor);
     }
 
     /// Gives way where λ says that it costs most.
-    fn loosen(&mut self, lam: &[f64], deviations: &[f64]) {
+    pub fn loosen(&mut self, lam: &[f64], deviations: &[f64]) {
         let mut prices = vec![0.0; self.shares.len()];
         for (i, (lam, deviation)) in lam.iter().zip(deviations).enumerate() {
             let block = self.block(i);

@@ -22,6 +22,8 @@ pub struct Round<'a> {
     pub lower_bound: f64,
     /// Steps taken in the environment so far.
     pub samples: u64,
+    /// The largest value of the objective so far with the constraints held, where one is maximised and some is known.
+    pub objective: Option<f64>,
     /// How long the oracle has taken for its answers so far.
     pub responding: Duration,
     /// The mixture as it is now.
@@ -63,6 +65,8 @@ pub struct Progress<'a> {
     pub of: u64,
     /// The constraints that are not decided yet, by name.
     pub open: &'a dyn Fn() -> Vec<String>,
+    /// All that is needed to go on from here later, and after how many rounds that is, where it can be saved.
+    pub state: Option<&'a dyn Fn() -> Result<(usize, Vec<u8>)>>,
 }
 
 impl fmt::Debug for Progress<'_> {

@@ -47,27 +47,26 @@ impl Record {
         }
     }
 
-    /// Takes an answer of which the player knows.
-    pub fn add(&mut self, decision: Decision, response: Response, player: &mut dyn Player) {
+    /// Takes what an answer to a separating λ proves.
+    pub fn prove(&mut self, decision: &Decision, response: &Response, player: &mut dyn Player) {
         // An aim tightened for estimates says nothing of the set itself.
         let is_exact = !player.margin().is_some_and(|margin| margin.is_uncertain());
         if let Some(bound) = response.bound.as_ref().filter(|_| is_exact) {
             self.evidence.add(&decision.lam, decision.offset, bound);
         }
-        self.keep(decision, response);
-        self.weigh(player);
-        if self.policies.len() > self.capacity {
-            self.let_go();
-        }
     }
 
-    /// Takes an answer alone.
-    pub fn keep(&mut self, decision: Decision, response: Response) {
+    /// Takes an answer of which the player knows.
+    pub fn add(&mut self, decision: Decision, response: Response, player: &dyn Player) {
         self.is_estimated |= response.spread.is_some();
         self.policies.push((self.rounds(), response.policy.clone()));
         self.z_hats.push(response.z_hat.clone());
         self.mean.add(&response.z_hat);
         self.latest = Some((decision, response));
+        self.weigh(player);
+        if self.policies.len() > self.capacity {
+            self.let_go();
+        }
     }
 
     /// Mixes as the player does now.
@@ -76,7 +75,7 @@ impl Record {
     }
 
     /// Mixes with these weights.
-    pub fn mix(&mut self, weights: Weights) {
+    fn mix(&mut self, weights: Weights) {
         self.weights = weights;
         match &self.weights {
             Weights::Uniform => {
