@@ -37,7 +37,7 @@ fn balancing() -> Problem {
 }
 
 fn quick_ppo() -> Appropo {
-    let options = LearnedOptions::default().episodes(10_usize).fresh(10_usize).impatient(true);
+    let options = LearnedOptions::default().episodes(10_usize).fresh(10_usize);
     Appropo::default().oracle(Learned { options, ..Learned::by(PpoOptions::default().net_arch(vec![16])) })
 }
 
@@ -69,7 +69,7 @@ fn a_network_learns_to_maximise() {
     let value = found.value.unwrap();
     assert!(value > 30.0 && value < 39.5 + 1e-9, "{value}");
     let (low, high) = found.interval.unwrap();
-    assert!(low <= value && value <= high && high - low < 5.0, "{value} in {low} to {high}");
+    assert!(low <= value && value <= high && high - low < 8.0, "{value} in {low} to {high}");
     assert!(found.sentence().ends_with("; no better found within the budget"), "{}", found.sentence());
     // The best so far, with the constraints held, never gets worse.
     let curve: Vec<f64> = outcome.history.lines.iter().filter_map(|line| line.objective).collect();

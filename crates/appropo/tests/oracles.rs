@@ -141,7 +141,7 @@ fn an_impatient_oracle_answers_all_the_same() {
     let options = LearnedOptions::default().patience(0.02);
     let mut oracle = LearnedOracle::new(Box::new(learner), estimator, 1_000_000, options).unwrap();
     assert!(!oracle.respond(&[1.0, 0.0], -1.0).unwrap().gave_up);
-    assert!((20_000..40_000).contains(&oracle.samples()), "{}", oracle.samples());
+    assert!((20_000..60_000).contains(&oracle.samples()), "{}", oracle.samples());
     // Where it has a positive answer, it does not wait.
     let before = oracle.samples();
     oracle.respond(&[1.0, 0.0], 1.0).unwrap();
@@ -184,11 +184,11 @@ impl Reestimate for Flatters {
     }
 }
 
-/// A search is over when fresh episodes say so, too: inside by a standard error, which is 0.005.
+/// A search is over when fresh episodes say so, too: inside by two standard errors of 0.005.
 #[test]
 fn fresh_episodes_have_to_confirm_what_was_found() {
     let set: SharedSet = Arc::new(Bounds::at_most(0.2).unwrap());
-    for (fresh, rounds) in [(vec![0.1], 1), (vec![0.3, 0.199, 0.19], 3), (vec![0.196, 0.194], 2)] {
+    for (fresh, rounds) in [(vec![0.1], 1), (vec![0.3, 0.199, 0.18], 3), (vec![0.192, 0.188], 2)] {
         let mut player = FullyCorrective::new(Arc::clone(&set));
         let mut oracle = Flatters { fresh };
         let solution = appropo(&set, &mut player, &mut oracle, &StopRule::default(), &mut ()).unwrap();
@@ -197,7 +197,7 @@ fn fresh_episodes_have_to_confirm_what_was_found() {
     // In a point there is no room for errors; close to it is enough.
     let point: SharedSet = Arc::new(Bounds::between(0.0, 0.0).unwrap());
     let mut player = FullyCorrective::new(Arc::clone(&point));
-    let mut oracle = Flatters { fresh: vec![0.011, 0.009] };
+    let mut oracle = Flatters { fresh: vec![0.021, 0.019] };
     let solution = appropo(&point, &mut player, &mut oracle, &StopRule::default(), &mut ()).unwrap();
     assert_eq!((solution.rounds, oracle.fresh.len()), (2, 0));
 }

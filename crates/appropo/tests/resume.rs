@@ -19,7 +19,8 @@ use appropo::rl::actor_critic::ActorCriticOptions;
 use appropo::rl::{ActorCritic, Episode, Learner, QLearner, QLearningOptions};
 use appropo::set::{Ball, Bounds, SharedSet};
 use appropo::solver::{
-    Round, Solution, Stop, StopRule, appropo, appropo_model_based, resume, resume_model_based,
+    Observer, Progress, Round, Solution, Stop, StopRule, appropo, appropo_model_based, resume,
+    resume_model_based,
 };
 use appropo::state::{Checkpoint, Loader, Saver};
 
@@ -53,22 +54,47 @@ fn known(player: &dyn Player, oracle: &dyn Respond) -> Vec<u8> {
     saver.into_bytes()
 }
 
-/// Plays a game to its end, then again from some of its rounds.
+/// Keeps the states of a game: after every round, and within the oracle's calls.
+#[derive(Default)]
+struct Keeper {
+    rounds: Vec<(usize, Vec<u8>)>,
+    calls: Vec<(usize, Vec<u8>)>,
+}
+
+impl Observer for Keeper {
+    fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
+        self.rounds.push((round.state)()?);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn progress(&mut self, progress: &Progress) -> Result<()> {
+        self.calls.extend(progress.state.map(|state| state()).transpose()?);
+        Ok(())
+    }
+}
+
+/// Plays a game to its end, then again from some of its rounds, and from within its calls where they have parts.
 fn check<O: Respond>(
     set: &SharedSet,
     player: impl Fn() -> Box<dyn Player>,
     oracle: impl Fn() -> O,
     options: &StopRule,
 ) {
-    let mut states = Vec::new();
-    let mut watch = |round: &Round| {
-        states.push((round.state)().unwrap());
-        ControlFlow::Continue(())
-    };
+    let mut kept = Keeper::default();
     let (mut playing, mut answering) = (player(), oracle());
-    let whole = bytes(&appropo(set, playing.as_mut(), &mut answering, options, &mut watch).unwrap());
+    let whole = bytes(&appropo(set, playing.as_mut(), &mut answering, options, &mut kept).unwrap());
     let whole_known = known(playing.as_ref(), &answering);
+    let Keeper { rounds: states, calls } = kept;
     assert!(states.len() > 1, "only one round");
+    for (rounds, state) in calls.iter().step_by(1 + calls.len() / 5) {
+        let (mut playing, mut answering) = (player(), oracle());
+        let again = resume(set, playing.as_mut(), &mut answering, options, &mut (), state).unwrap();
+        assert!(bytes(&again) == whole, "from within a call after round {rounds}");
+        assert!(
+            known(playing.as_ref(), &answering) == whole_known,
+            "from within a call after round {rounds}"
+        );
+    }
     for place in [0, states.len() / 2, states.len() - 1] {
         let (rounds, state) = &states[place];
         assert_eq!(*rounds, place + 1);

@@ -77,6 +77,8 @@ pub struct FullyCorrective {
     /// λ₁, which is a part of every later λ.
     anchor: Decision,
     hull: Hull,
+    /// Questions about one constraint alone, to be asked before all others.
+    openers: Vec<Decision>,
     decision: Decision,
     /// The set's multiplier y at the mixture, once the last measurement is maximised.
     price: Option<Vec<f64>>,
@@ -98,6 +100,7 @@ impl FullyCorrective {
             margin: 1.0,
             anchor: Decision { lam: vec![0.0; dim], offset: 0.0 },
             hull: Hull::new(dim),
+            openers: Vec::new(),
             decision: Decision { lam: vec![0.0; dim], offset: 0.0 },
             price: None,
             answers: 0,
@@ -150,15 +153,41 @@ impl FullyCorrective {
     }
 }
 
+/// The most questions about one constraint alone.
+const MOST_OPENERS: usize = 4;
+
+/// The λ of every constraint that a point violates by itself, where it violates several. What is learnt for all of them
+/// together is first of all to avoid what costs most, and that may be hard to leave again.
+fn alone(set: &SharedSet, z: &[f64]) -> Result<Vec<Decision>> {
+    let (mut found, mut start) = (Vec::new(), 0);
+    for block in set.blocks().unwrap_or(&[]) {
+        let part = separating(block, &z[start..start + block.dim()])?;
+        if vector::norm(&part.lam) > 0.0 {
+            let mut lam = vec![0.0; z.len()];
+            lam[start..start + block.dim()].copy_from_slice(&part.lam);
+            found.push(Decision { lam, offset: part.offset });
+        }
+        start += block.dim();
+    }
+    found.truncate(MOST_OPENERS);
+    Ok(if found.len() > 1 { found } else { Vec::new() })
+}
+
 impl Player for FullyCorrective {
     fn decision(&self) -> &Decision {
-        &self.decision
+        self.openers.first().unwrap_or(&self.decision)
     }
 
     fn observe(&mut self, z_hat: &[f64], spread: Option<&Spread>) -> Result<()> {
         check(&self.set, z_hat)?;
         self.hull.add(self.answers, z_hat, spread.cloned());
         self.answers += 1;
+        let is_anchored = vector::norm(&self.anchor.lam) > 0.0;
+        if self.answers == 1 && spread.is_some() && !is_anchored {
+            self.openers = alone(&self.set, z_hat)?;
+        } else if !self.openers.is_empty() {
+            self.openers.remove(0);
+        }
         self.decide()
     }
 
@@ -178,6 +207,7 @@ impl Player for FullyCorrective {
 impl Pursuit for FullyCorrective {
     fn pursue(&mut self) -> Result<()> {
         self.price.get_or_insert_default();
+        self.openers.clear();
         self.decide()
     }
 
@@ -221,6 +251,8 @@ impl Checkpoint for FullyCorrective {
         to.put(&self.aimed);
         to.put(&self.margin);
         to.put(&self.price);
+        to.put(&self.openers.len());
+        self.openers.iter().for_each(|opener| opener.save(to));
         self.hull.save(to);
         Ok(())
     }
@@ -239,6 +271,12 @@ impl Checkpoint for FullyCorrective {
         }
         self.margin = from.get_where("a margin", |margin| (0.0..=f64::MAX).contains(margin))?;
         self.price = from.get_where("a price", |price: &Option<Vec<f64>>| price.as_ref().is_none_or(fits))?;
+        self.openers.clear();
+        for _ in 0..from.get_length()? {
+            let mut opener = Decision { lam: vec![0.0; dim], offset: 0.0 };
+            opener.load(from)?;
+            self.openers.push(opener);
+        }
         self.hull.load(from)
     }
 }
@@ -246,7 +284,7 @@ impl Checkpoint for FullyCorrective {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::set::Bounds;
+    use crate::set::{Bounds, Product};
 
     #[test]
     fn the_anchor_is_the_first_decision_and_a_part_of_every_later_one() {
@@ -258,5 +296,23 @@ mod tests {
         assert!(is(player.decision(), [0.6, 0.8]));
         player.observe(&[2.0, -1.0], None).unwrap();
         assert!(is(player.decision(), [1.6, 0.8]));
+    }
+
+    /// Learnt answers are first asked for each constraint alone; planned ones are not.
+    #[test]
+    fn every_violated_constraint_is_asked_about_alone_first() {
+        let at_most = |limit: f64| Arc::new(Bounds::at_most(limit).unwrap()) as SharedSet;
+        let set: SharedSet = Arc::new(Product::new(vec![at_most(1.0), at_most(5.0), at_most(2.0)]));
+        let spread = Spread { deviations: vec![1.0; 3], episodes: 25.0 };
+        let mut player = FullyCorrective::new(Arc::clone(&set));
+        player.observe(&[4.0, 4.0, 4.0], Some(&spread)).unwrap();
+        for (lam, offset) in [([1.0, 0.0, 0.0], 1.0), ([0.0, 0.0, 1.0], 2.0)] {
+            assert_eq!((&player.decision().lam[..], player.decision().offset), (&lam[..], offset));
+            player.observe(&[4.0, 4.0, 4.0], Some(&spread)).unwrap();
+        }
+        assert!(player.decision().lam[0] > 0.0 && player.decision().lam[2] > 0.0);
+        let mut planned = FullyCorrective::new(set);
+        planned.observe(&[4.0, 4.0, 4.0], None).unwrap();
+        assert!(planned.decision().lam[0] > 0.0 && planned.decision().lam[2] > 0.0);
     }
 }
