@@ -115,7 +115,7 @@ fn objective<'a>(root: &Given<'a>) -> Result<Option<Entry<'a>>> {
     if let Some(entry) = root.get("objective") {
         stated.extend(entry.table(&OBJECTIVE)?.entries());
         if stated.is_empty() {
-            return Err(entry.error("objective: it says nothing; write maximize or minimize with a measure"));
+            return Err(entry.error("it says nothing; write maximize or minimize with a measure"));
         }
     }
     stated.extend(OBJECTIVE.iter().filter_map(|key| root.get(key.name)));

@@ -37,7 +37,9 @@ def test_a_learnt_model():
 def test_an_environment_of_python(tmp_path):
     """The walk costs where it goes left; every step is worth 1."""
     seen = []
-    best = ap.minimize(walk(), "cost", oracle=ap.PPO(n_steps=64), samples=6_000, run=tmp_path / "run", callback=seen.append)
+    best = ap.minimize(
+        walk(), "cost", oracle=ap.PPO(n_steps=64), samples=6_000, run=tmp_path / "run", callback=seen.append
+    )
     assert best.verdict == "feasible" and best.interval[0] <= best.value <= best.interval[1]
     assert best.samples >= 6_000 and seen[-1]["objective"] == pytest.approx(best.value, abs=1)
     best.verify()

@@ -130,6 +130,7 @@ fn rover(count: usize, seed: u64, speed: f64) -> Page {
         z: vec![0.12 + 0.07 * k as f64, -0.172 + 0.012 * k as f64],
     };
     Page {
+        objective: None,
         name: "mars-rover".into(),
         verdict: "feasible".into(),
         sentence: "Both constraints hold with 95 % confidence: failure 0.187 (at most 0.2) and reward -0.166 (at least -0.17), from 20,000 fresh episodes.".into(),
@@ -178,6 +179,7 @@ fn grid() -> Grid {
 /// Exact planning for thresholds that no policy meets: bounds that close in on the true distance.
 fn infeasible() -> Page {
     let rounds = Rounds {
+        objective: Vec::new(),
         round: (1..=7).collect(),
         samples: vec![0; 7],
         distance: vec![0.9393, 0.0871, 0.0212, 0.00731, 0.00488, 0.00460302, 0.00460232],
@@ -232,6 +234,7 @@ fn one_round() -> Page {
         constraints: constraints(&measures),
         measures,
         rounds: Rounds {
+            objective: Vec::new(),
             round: vec![1],
             samples: vec![0],
             distance: vec![0.0],
@@ -314,6 +317,7 @@ fn long(count: usize) -> Page {
         lower_bound: 4e-4,
         constraints: constraints(&measures[..3]),
         rounds: Rounds {
+            objective: Vec::new(),
             samples: rounds.iter().map(|t| *t as u64 * 200_000).collect(),
             distance: curve(&|t, k| (0.2 / t.sqrt()) * (1.0 + 0.1 * noise(1, k))),
             lower_bound: curve(&|t, _| if t < 500.0 { 0.0 } else { 4e-4 - 0.2 / t }),

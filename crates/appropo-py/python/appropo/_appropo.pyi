@@ -195,7 +195,12 @@ class Outcome:
     @property
     def objective(self, /) -> tuple[float | None, tuple[float, float] | None, float | None]:
         """
-        The best value of the objective and a bound that no feasible policy passes, where there was one.
+        The best value of the objective, where fresh episodes put it, and a bound that no feasible policy passes.
+        """
+    @property
+    def optimum(self, /) -> str:
+        """
+        What was found of the objective, in a sentence; empty where there is none.
         """
     def policy(self, /, problem: Problem) -> Policy:
         """

@@ -62,6 +62,7 @@ fn several_runs_make_a_comparison() {
 #[test]
 fn numbers_survive() {
     let rounds = Rounds {
+        objective: vec![],
         round: vec![1, 2],
         samples: vec![0, 0],
         distance: vec![0.1 + 0.2, f64::NAN],
@@ -88,6 +89,7 @@ fn the_largest_page_is_under_three_megabytes() {
         |i: usize| (0..points).map(|t| -((t * measures + i) as f64).sin() / 300.0).collect::<Vec<f64>>();
     let curves: Vec<Vec<f64>> = (0..measures).map(curve).collect();
     let rounds = Rounds {
+        objective: vec![],
         round: (1..=points).collect(),
         samples: (1..=points as u64).map(|t| t * 1_000_003).collect(),
         distance: curve(0),
