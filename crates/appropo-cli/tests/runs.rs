@@ -87,7 +87,7 @@ fn kills_of_an_objective_leave_no_trace() {
     fs::write(&file, OBJECTIVE).unwrap();
     let file = file.to_str().unwrap();
     let problems: [&[&str]; 4] = [
-        &[file, "--oracle", "ppo", "--samples", "6000", "--set", "learned.impatient=true"],
+        &[file, "--oracle", "ppo", "--samples", "6000"],
         &[file, "--oracle", "model", "--samples", "1500"],
         &[file],
         &[file, "--set", "search=binary"],
@@ -143,8 +143,39 @@ fn claims_of_an_objective_hold_and_altered_ones_do_not() {
     assert!(status == Some(5) && said.contains("another objective"), "{said}");
 }
 
-/// Kills runs of the problems in turn until there were so many kills. Returns how many there were.
+const OUT_OF_REACH: &str = r#"
+discount = 0.99
+environment = { name = "cart-pole", horizon = 500 }
+constraint = [{ measure = "steps", at_least = 1000 }]
+solve = { oracle = "ppo", samples = 30000, learned = { patience = 1.0 } }
+"#;
+
+/// A call that lasts for the whole run gets on although no process lives for half of it.
+#[test]
+fn kills_within_one_call_leave_no_trace() {
+    let place = place("call-kills");
+    let file = place.join("problem.toml");
+    fs::write(&file, OUT_OF_REACH).unwrap();
+    let problems: [&[&str]; 1] = [&[file.to_str().unwrap()]];
+    assert!(killed_within(&place, &problems, 23, 50, (0.5, 1.0)) >= 50);
+    let rounds = fs::read_to_string(place.join("whole-0/rounds.jsonl")).unwrap();
+    assert_eq!(rounds.lines().count(), 2, "the first is for λ = 0");
+}
+
+/// Kills runs of the problems in turn until there were so many kills. Returns how many there were. A process lives up to
+/// longer than a run takes, and ever longer, so that a run that can't be saved comes to its end, too.
 fn killed(place: &Path, problems: &[&[&str]], seed: u64, enough: usize) -> usize {
+    killed_within(place, problems, seed, enough, (1.2, 1.1))
+}
+
+/// The same, where the first process lives for up to `share` of what a run takes, and each later one `growth` times that.
+fn killed_within(
+    place: &Path,
+    problems: &[&[&str]],
+    seed: u64,
+    enough: usize,
+    (share, growth): (f64, f64),
+) -> usize {
     let mut rng = random::generator(seed);
     let whole = |(number, arguments): (usize, &&[&str])| {
         let (folder, start) = (place.join(format!("whole-{number}")), Instant::now());
@@ -160,8 +191,7 @@ fn killed(place: &Path, problems: &[&[&str]], seed: u64, enough: usize) -> usize
         let (arguments, (undisturbed, usual)) =
             (problems[number % problems.len()], &mut undisturbed[number % problems.len()]);
         let (folder, start) = (place.join(format!("killed-{number}")), Instant::now());
-        // Up to longer than all of it takes, and ever longer, so that a run of one long round comes to its end, too.
-        let mut longest = usual.mul_f64(1.2);
+        let mut longest = usual.mul_f64(share);
         loop {
             // Killed before it was a run, it is begun again.
             let mut command = if folder.join("run.json").is_file() {
@@ -188,7 +218,7 @@ fn killed(place: &Path, problems: &[&[&str]], seed: u64, enough: usize) -> usize
             process.kill().unwrap();
             process.wait().unwrap();
             kills += 1;
-            longest = longest.mul_f64(1.1);
+            longest = longest.mul_f64(growth);
         }
         // The undisturbed one may have been slow, with other tests beside it.
         *usual = start.elapsed().min(*usual);

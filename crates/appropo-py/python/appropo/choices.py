@@ -159,7 +159,8 @@ class A2C(Learner):
 
     learning_rate_schedule: How the learning rate goes on. By default "constant".
 
-    gamma: The discount that is learnt with; by default the problem's, or 0.99 where that is 1.
+    gamma: The discount that is learnt with, unless the problem's is less: without one, the noise of a whole episode
+    stands behind every action. By default 0.99.
 
     n_steps: Steps played in each environment between updates. By default 16.
 
@@ -217,7 +218,8 @@ class PPO(Learner):
 
     learning_rate_schedule: How the learning rate goes on. By default "constant".
 
-    gamma: The discount that is learnt with; by default the problem's, or 0.99 where that is 1.
+    gamma: The discount that is learnt with, unless the problem's is less: without one, the noise of a whole episode
+    stands behind every action. By default 0.99.
 
     n_steps: Steps played in each environment between updates; by default 64, 256 or 512.
 
