@@ -378,6 +378,7 @@ fn an_objective_may_stand_in_the_file() {
         assert!(said.starts_with("status 2") && said.contains(&expected), "{said}");
     }
     let run = folder.join("run");
+    let _ = fs::remove_dir_all(&run);
     let said = shown(&["solve", &file, "--run", run.to_str().unwrap()]);
     assert!(said.starts_with("status 0") && run.join("result.json").is_file(), "{said}");
 }

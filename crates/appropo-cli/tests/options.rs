@@ -57,7 +57,7 @@ fn another(key: &Key) -> String {
             numbers.find(|number| !is_default(&number.to_string())).unwrap().to_string()
         }
         Kind::Count(least, _) => {
-            if is_default(&(least + 1).to_string()) { least + 2 } else { least + 1 }.to_string()
+            if is_default(&(least + 2).to_string()) { least + 3 } else { least + 2 }.to_string()
         }
         Kind::Counts(..) => "[3, 2]".to_owned(),
         Kind::Flag => (key.example != "true").to_string(),

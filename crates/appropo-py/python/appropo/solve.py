@@ -16,6 +16,9 @@ from .problem import Problem
 from .progress import Progress
 from .result import Result, asked_of
 
+#: Arguments of a solve that are no settings.
+WATCHED = ("run", "callback", "progress", "checkpoint_every")
+
 #: Called after every round; returning False ends the run.
 Callback = Callable[[dict[str, Any]], Any]
 
@@ -50,21 +53,27 @@ def solve(
     """
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
-    named = {"oracle": oracle, "player": player, "samples": samples, "rounds": rounds}
-    named["evaluation_samples"] = evaluation_samples
-    watched = {"run": run, "callback": callback, "progress": progress, "checkpoint_every": checkpoint_every}
-    return _solve(problem, problem._core, **settings, **named, tolerance=tolerance, seed=seed, **watched)
+    named = {"oracle": oracle, "player": player, "samples": samples, "rounds": rounds, "tolerance": tolerance}
+    return _solve(
+        problem,
+        problem._core,
+        {**settings, **named, "evaluation_samples": evaluation_samples, "seed": seed},
+        run=run,
+        callback=callback,
+        progress=progress,
+        checkpoint_every=checkpoint_every,
+    )
 
 
 def _solve(
     problem: Problem,
     core: _Problem,
+    settings: dict[str, Any],
     *,
     run: str | Path | None = None,
     callback: Callback | None = None,
     progress: bool | None = None,
     checkpoint_every: float = 60.0,
-    **settings: Any,
 ) -> Result:
     """Solves ``core``, which is the problem's or that with an objective."""
     plan, asked = problem._plan(settings)
@@ -161,4 +170,6 @@ def _optimum(
 ) -> Result:
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
-    return _solve(problem, problem._core.with_objective(objective(measure), is_maximum), **settings)
+    core = problem._core.with_objective(objective(measure), is_maximum)
+    watched = {key: settings.pop(key) for key in WATCHED if key in settings}
+    return _solve(problem, core, settings, **watched)
