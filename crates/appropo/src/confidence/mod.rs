@@ -26,7 +26,7 @@ pub struct Options {
     pub confidence: f64,
     /// Episodes of the first look, 2 or more.
     pub first: usize,
-    /// Steps after which the question stays open, though not before the first look.
+    /// Steps after which the question stays open, though not before 100 episodes; 0 for the first look only.
     pub samples: u64,
     /// The least and the largest value that an episode's Σ γⁱ zᵢ can take, entry by entry, as in [`radii`]; empty
     /// where none is known.
@@ -41,6 +41,9 @@ impl Default for Options {
 }
 
 setters!(Options { confidence: f64, first: usize, samples: u64, ranges: Vec<Option<(f64, f64)>> });
+
+/// Episodes that are played for any number of steps.
+const LEAST: f64 = 100.0;
 
 /// What a confidence region says about a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,7 +135,9 @@ pub fn evaluate(
         let estimate = measured.select(selection);
         let radii = radii(&estimate, ranges, 1.0 - confidence)?;
         let (finding, distance) = find(set, estimate.mean(), &radii)?;
-        let done = samples as f64 / *most as f64;
+        // Where episodes are long, the steps are enough for too few of them.
+        let few = LEAST * samples as f64 / estimate.count() as f64;
+        let done = samples as f64 / if *most > 0 { few.max(*most as f64) } else { 0.0 };
         if finding != Finding::Open || done >= 1.0 || is_hopeless(set, &estimate, options, done)? {
             return Ok(Evaluation {
                 mean: estimate.mean().to_vec(),
