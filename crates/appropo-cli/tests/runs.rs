@@ -417,7 +417,7 @@ fn claims_hold_when_computed_again_and_altered_ones_do_not() {
             altered(&format!("{of}-{what}"), of, "result.json", &change, says);
         };
         altered("radii", "1e-9", "of the radii is claimed");
-        altered("episodes", "1000000000", "no evaluation ends after");
+        altered("episodes", "1000000000", "but others were measured");
         altered("samples", "1", "");
         altered("distance", "5.5", "");
         altered("mean", "1e6", "");
