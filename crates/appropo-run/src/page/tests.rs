@@ -69,7 +69,6 @@ fn numbers_survive() {
         lower_bound: vec![f64::NEG_INFINITY, 0.0],
         z: vec![vec![1.0 / 3.0, f64::NAN]],
         lam: vec![vec![-1.25e-9, 0.0]],
-        ..Rounds::default()
     };
     let run = Page { seed: u64::MAX, confidence: Some(0.95), rounds, ..named("numbers") };
     let data = &data_of(&render(&[run]))[0];
@@ -96,7 +95,6 @@ fn the_largest_page_is_under_three_megabytes() {
         lower_bound: curve(1),
         z: curves.clone(),
         lam: curves,
-        ..Rounds::default()
     };
     let measure = |i| Measure { name: format!("visits[{i}]"), upper: Some(0.12), ..Measure::default() };
     let run = Page { measures: (0..measures).map(measure).collect(), rounds, ..named("large") };
