@@ -1,4 +1,4 @@
-"""Every built-in problem with every oracle that fits: solved, resumed, verified, evaluated, played, exported, shown, distilled."""
+"""Every built-in problem with every oracle that fits: from solving to the report, and to one policy for its mixture."""
 
 import json
 

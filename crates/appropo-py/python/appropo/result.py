@@ -157,10 +157,10 @@ class Result(Shared):
     ) -> Result:
         """One policy in place of the mixture, evaluated afresh.
 
-        Where the model is known and the mixture's policies are tables, it is a table with the same measurements. Else, or with
-        ``policy="network"`` or a ``net_arch``, it is a network that learns the actions of the mixture's episodes: ``samples``
-        steps of them, by default as many as the solve might take, at most 100,000. Further options are ``learning_rate``,
-        ``batch_size`` and ``n_epochs``.
+        Where the model is known and the mixture's policies are tables, it is a table with the same measurements. Else,
+        or with ``policy="network"`` or a ``net_arch``, it is a network that learns the actions of the mixture's
+        episodes: ``samples`` steps of them, by default as many as the solve might take, at most 100,000. Further
+        options are ``learning_rate``, ``batch_size`` and ``n_epochs``.
         """
         given = {"policy": policy, "net_arch": None if net_arch is None else list(net_arch), **options}
         settings: dict[str, Any] = {
