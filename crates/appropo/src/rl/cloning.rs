@@ -18,7 +18,7 @@ const ROWS: usize = 256;
 /// The largest norm of a gradient.
 const MAX_GRAD_NORM: f32 = 1.0;
 /// The logarithms of deviations that are learnt, in units of half the width of the bounds.
-const LOG_DEVIATIONS: (f32, f32) = (-5.0, 2.0);
+const LOG_DEVIATIONS: (f32, f32) = (-5.0, 10.0);
 /// The logarithm of the first deviations.
 const FIRST_LOG_DEVIATION: f32 = -0.5;
 
