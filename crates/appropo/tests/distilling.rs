@@ -78,14 +78,14 @@ fn tables_are_distilled_exactly() {
 #[test]
 fn a_network_learns_a_mixture_of_tables() {
     let loose =
-        [Constraint::at_most("failure", 0.25).unwrap(), Constraint::at_least("reward", -0.19).unwrap()];
+        [Constraint::at_most("failure", 0.3).unwrap(), Constraint::at_least("reward", -0.21).unwrap()];
     let problem = rover().constraints([safety(), speed()]).build().unwrap();
     let mixed = problem.solve(&Appropo::default(), &Budget::default(), 0, &mut ()).unwrap();
     let problem = rover().constraints(loose).build().unwrap();
     let one = distil(&problem, &mixed, DistilOptions::default().net_arch(vec![64]), 60_000);
     assert!(matches!(one.mixture.parts(), [(_, policy)] if matches!(**policy, AnyPolicy::Network(_))));
     // Visits, the rest of the measurements, are many and small.
-    close(&one.measurements[..2], &mixed.measurements[..2], 0.03);
+    close(&one.measurements[..2], &mixed.measurements[..2], 0.06);
     assert_eq!((one.verdict(), one.stop.clone()), (Verdict::Feasible, Stop::Samples));
     assert!(one.samples >= 60_000 && one.evaluation.is_some());
     verify(&problem, &one, 1).unwrap();
