@@ -1,4 +1,4 @@
-"""Every built-in problem with every oracle that fits: solved, resumed, verified, evaluated, played, exported, shown."""
+"""Every built-in problem with every oracle that fits: from solving to the report, and to one policy for its mixture."""
 
 import json
 
@@ -47,4 +47,20 @@ def whole_life(command, oracle, tmp_path):
     page = tmp_path / "page.html"
     appropo("report", run, "--out", page)
     assert problem in page.read_text(encoding="utf-8")
+    distilled(run, tmp_path)
     return result
+
+
+def distilled(run, tmp_path):
+    """One policy for the mixture is a run like any other."""
+    one = tmp_path / "one"
+    result = json.loads(appropo("distil", run, "--out", one, "--samples", 1500, "--json", expected=ENDED))
+    assert result["policies"] == 1
+    status = ENDED[("feasible", "infeasible", "undecided").index(result["verdict"])]
+    again = json.loads(appropo("resume", one, "--json", expected=[status]))
+    assert {**again, "seconds": None} == {**result, "seconds": None}
+    assert f"verified: {result['verdict']}" in appropo("verify", one)
+    appropo("evaluate", one, "--episodes", 50)
+    assert "after" in appropo("play", one)
+    appropo("export", one, "--onnx", tmp_path / "one.onnx", expected=[0 if result["samples"] else 2])
+    appropo("report", one, "--out", tmp_path / "one.html")

@@ -75,6 +75,8 @@ pub enum Command {
         #[arg(long)]
         onnx: String,
     },
+    /// Make one policy of the mixture of a run, evaluate it afresh, and write it as a run of its own
+    Distil(Distil),
     /// Write the report of a run as an HTML page, or one that compares several runs
     Report {
         /// The folders of the runs
@@ -131,6 +133,46 @@ pub struct Recording {
     /// Print one JSON object and nothing else
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+pub struct Distil {
+    /// The folder of the run
+    pub folder: String,
+    /// The folder to write; by default the run's with "-distilled" after its name
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub out: Option<String>,
+    /// Steps of the mixture that a network learns from; by default the run's --samples, at most 100000
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    samples: Option<u64>,
+    /// Steps after which fresh episodes of the policy decide no more; the run's by default
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    evaluation_samples: Option<u64>,
+    /// The seed of all random draws; the run's by default
+    #[arg(long)]
+    seed: Option<u64>,
+    /// An option such as distil.net_arch=[64, 64]; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
+    settings: Vec<(Vec<String>, Value)>,
+    /// Show no progress
+    #[arg(long)]
+    pub quiet: bool,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Distil {
+    /// What is given, as the table `[solve]` has it.
+    pub fn table(&self) -> Table {
+        let Self { samples, evaluation_samples, seed, .. } = *self;
+        let mut table = table_of(&self.settings);
+        let counts = [("samples", samples), ("evaluation_samples", evaluation_samples), ("seed", seed)];
+        for (key, count) in counts {
+            count.into_iter().for_each(|count| table.set(key, count));
+        }
+        table
+    }
 }
 
 /// Seconds between checkpoints.
@@ -200,11 +242,7 @@ pub struct Overrides {
 impl Overrides {
     /// What is given, as the table `[solve]` has it.
     pub fn table(&self) -> Table {
-        let mut table = Table::default();
-        for (path, value) in &self.settings {
-            let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            table.set_deep(&path, value.clone());
-        }
+        let mut table = table_of(&self.settings);
         let words = [("method", &self.method), ("oracle", &self.oracle), ("player", &self.player)];
         for (key, word) in words {
             word.iter().for_each(|word| table.set(key, word.as_str()));
@@ -221,6 +259,16 @@ impl Overrides {
         self.tolerance.into_iter().for_each(|tolerance| table.set("tolerance", tolerance));
         table
     }
+}
+
+/// What `--set` was given.
+fn table_of(settings: &[(Vec<String>, Value)]) -> Table {
+    let mut table = Table::default();
+    for (path, value) in settings {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        table.set_deep(&path, value.clone());
+    }
+    table
 }
 
 /// `ppo.learning_rate=3e-4`; what is no value of a problem file is a text.

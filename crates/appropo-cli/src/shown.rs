@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use appropo::certificate::Verdict;
+use appropo::method::Method;
 use appropo::outcome::{Outcome, count, number};
 use appropo::problem::Problem;
 use appropo::solver::Stop;
@@ -11,7 +12,13 @@ use appropo_run::result::Summary;
 use crate::{Output, picture};
 
 /// An outcome as text or as JSON, with the exit status of its verdict.
-pub fn output(problem: &Problem, outcome: &Outcome, seconds: Option<f64>, as_json: bool) -> Output {
+pub fn output(
+    problem: &Problem,
+    method: &dyn Method,
+    outcome: &Outcome,
+    seconds: Option<f64>,
+    as_json: bool,
+) -> Output {
     let status = match outcome.verdict() {
         _ if outcome.failure().is_some() => 1,
         Verdict::Feasible => 0,
@@ -23,12 +30,12 @@ pub fn output(problem: &Problem, outcome: &Outcome, seconds: Option<f64>, as_jso
     }
     let text = match as_json {
         true => Summary::of(problem, outcome, seconds).to_json() + "\n",
-        false => text(problem, outcome, seconds),
+        false => text(problem, method, outcome, seconds),
     };
     Output { text, status }
 }
 
-fn text(problem: &Problem, outcome: &Outcome, seconds: Option<f64>) -> String {
+fn text(problem: &Problem, method: &dyn Method, outcome: &Outcome, seconds: Option<f64>) -> String {
     let mut text = format!("{}: {}\n\n", problem.name(), outcome.sentence());
     text.push_str(&outcome.table(problem));
     if let Some(optimum) = &outcome.objective {
@@ -48,6 +55,7 @@ fn text(problem: &Problem, outcome: &Outcome, seconds: Option<f64>) -> String {
     };
     let seconds = seconds.map_or(String::new(), |seconds| format!(", {seconds:.3} s"));
     let effort = match outcome.rounds {
+        0 if method.name() == "distil" => "distilled".into(),
         0 => "one conic programme".into(),
         rounds => count(rounds, "oracle call", "oracle calls"),
     };

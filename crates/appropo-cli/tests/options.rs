@@ -42,6 +42,8 @@ fn choices(table: &str) -> Vec<(&'static str, &str)> {
         vec![("oracle", "q-learning"), ("player", table)]
     } else if registry.oracles().iter().any(|(name, ..)| *name == table) {
         vec![("oracle", table)]
+    } else if table == "distil" {
+        vec![("method", table)]
     } else {
         vec![("oracle", "ppo")]
     }

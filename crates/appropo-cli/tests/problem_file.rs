@@ -60,7 +60,7 @@ fn rich() -> Vec<(String, String)> {
     let safety = constraint(("measure = \"failure\"", "at_most = 0.2"));
     let mut problems: Vec<String> = sets.iter().map(|set| format!("{rover}{}", constraint(*set))).collect();
     let settings = [
-        "method = \"occupancy\"\nsamples = 7\nogd.kappa = 2\nfully-corrective.margin = 0",
+        "method = \"occupancy\"\nsamples = 7\nogd.kappa = 2\nfully-corrective.margin = 0\ndistil.policy = \"network\"",
         "player = \"ogd\"\nrounds = 50",
         "player = \"ogd\"\nrounds = 50\n[solve.ogd]\nsteps = \"decreasing\"\nkappa = 3.5",
         "player = \"momentum\"\nrounds = 50\nmomentum = { eta = 0.03, momentum = 0.8 }",

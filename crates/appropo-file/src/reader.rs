@@ -1,14 +1,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use appropo::method::{Budget, Method};
-use appropo::options::{Table, suggestion};
+use appropo::method::{Budget, Distil, DistilOptions, Method};
+use appropo::options::{Given, Options, Table, Value, suggestion};
+use appropo::outcome::Outcome;
 use appropo::problem::Problem;
 
 use crate::built_in::BUILT_IN;
 use crate::diagnostic::Diagnostic;
 use crate::problem_file::{ProblemFile, Reader};
 use crate::{document, read};
+
+/// Steps that a network learns a mixture from unless more are asked for.
+const MOST_SAMPLES: u64 = 100_000;
 
 impl Reader {
     /// Reads a problem file, or the built-in problem of this name.
@@ -52,5 +56,31 @@ impl Reader {
         settings: &Table,
     ) -> Result<(Arc<dyn Method>, Budget, u64), Diagnostic> {
         read::solve_settings(self, problem, settings).map_err(|error| read::nowhere(&error))
+    }
+
+    /// How to make one policy of an outcome, which was found within a budget, by settings as the table `[solve]` has them.
+    /// Left out, they are the budget's, though with at most 100,000 samples.
+    pub fn distil(
+        &self,
+        problem: &Problem,
+        (outcome, found_within): (&Outcome, &Budget),
+        settings: &Table,
+    ) -> Result<(Distil, Budget, u64), Diagnostic> {
+        let mut table = Table::default();
+        table.set("samples", found_within.samples.min(MOST_SAMPLES));
+        table.set("evaluation_samples", found_within.evaluation_samples());
+        table.set("tolerance", found_within.tolerance);
+        table.set("seed", outcome.seed);
+        crate::overlay(&mut table, settings);
+        table.set("method", "distil");
+        let (_, budget, seed) = self.solve(problem, &table)?;
+        let nothing = Table::default();
+        let options = match table.get("distil") {
+            Some(Value::Table(options)) => options,
+            _ => &nothing,
+        };
+        let options = Given::read(options, DistilOptions::KEYS).and_then(|given| DistilOptions::read(&given));
+        let options = options.map_err(|error| read::nowhere(&error))?;
+        Ok((Distil::of(outcome).options(options), budget, seed))
     }
 }

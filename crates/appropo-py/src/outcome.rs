@@ -6,6 +6,7 @@ use appropo::certificate::Separation;
 use appropo::error::Error;
 use appropo::outcome::Outcome as Found;
 use appropo::verify::verify;
+use appropo_file::Reader;
 use appropo_run::about::Times;
 use appropo_run::evaluation::evaluate;
 use appropo_run::page::render;
@@ -19,9 +20,11 @@ use pyo3::types::PyDict;
 use pyo3::{type_hint_identifier, type_hint_subscript};
 
 use crate::Raised;
-use crate::errors::{ProblemError, of_files, of_library};
+use crate::errors::{ProblemError, of_files, of_library, of_problem};
+use crate::options;
 use crate::policy::Policy;
 use crate::problem::{Plan, Problem};
+use crate::solve::solve;
 
 /// What came out of a solve.
 #[pyclass(frozen, module = "appropo._appropo")]
@@ -241,6 +244,26 @@ impl Outcome {
         let found = problem.unless_raised(found.map_err(|error| of_library(&error)))?;
         let rows = found.measurements.into_iter();
         Ok(rows.map(|row| (row.measure, row.mean, row.standard_error, row.low, row.high)).collect())
+    }
+
+    /// One policy for the mixture, by options as the table [solve] has them, with the plan of how it was made, and whether
+    /// Ctrl-C ended it.
+    fn distil(
+        &self,
+        py: Python,
+        problem: &Problem,
+        plan: &Plan,
+        settings: &Bound<PyAny>,
+    ) -> PyResult<(Outcome, Plan, bool)> {
+        problem.forget();
+        self.must_act()?;
+        let settings = options::table(settings)?;
+        let (method, budget, seed) = Reader::default()
+            .distil(&problem.problem, (&self.found, &plan.budget), &settings)
+            .map_err(of_problem)?;
+        let plan = Plan { method: Arc::new(method), budget, seed };
+        let (outcome, is_stopped) = solve(py, problem, &plan, None, f64::INFINITY, None, None)?;
+        Ok((outcome, plan, is_stopped))
     }
 
     /// Refuses policies of Python's that can't act.

@@ -288,7 +288,10 @@ impl Problem {
             version: env!("CARGO_PKG_VERSION").into(),
             problem: self.problem.name().into(),
             seed: plan.seed,
-            command: format!("appropo solve {}", files::PROBLEM),
+            command: match plan.method.name() {
+                "distil" => "appropo distil RUN".into(),
+                _ => format!("appropo solve {}", files::PROBLEM),
+            },
         }
     }
 

@@ -76,3 +76,51 @@ def test_a_claim_is_computed_again_without_files():
     assert lines[0] == "claim   safety: failure at most 0.2"
     assert lines[-1] == "verified: feasible: the mixed policy satisfies every constraint"
     assert any(line.startswith("ok      the measurements of the mixture") for line in lines)
+
+
+def test_tables_are_distilled_exactly(tmp_path):
+    mixed = ap.solve(rover())
+    one = mixed.distil()
+    assert len(mixed.policy) == 3 and len(one.policy) == 1
+    for name, value in mixed.measurements.items():
+        np.testing.assert_allclose(one.measurements[name], value, atol=1e-9)
+    assert (one.verdict, one.samples, one.oracle_calls, one.folder) == ("feasible", 0, 0, None)
+    assert "verified: feasible" in one.verify()
+    folder = one.save(tmp_path / "one")
+    kept = ap.load(folder)
+    assert kept.measurements["failure"] == one.measurements["failure"]
+    assert "verified: feasible" in kept.verify()
+    assert len(kept.distil().policy) == 1
+
+
+def test_a_network_is_distilled_from_episodes(tmp_path):
+    mixed = ap.solve(rover())
+    learnt = {"net_arch": [16], "samples": 4000, "seed": 3, "n_epochs": 4}
+    one, again = mixed.distil(**learnt), mixed.distil(**learnt)
+    assert one.samples >= 4000 and one.evaluation is not None
+    assert one.measurements["failure"] == again.measurements["failure"] != mixed.measurements["failure"]
+    assert one.export(tmp_path / "one.onnx").is_file() and (tmp_path / "one.onnx").is_file()
+    kept = ap.load(one.save(tmp_path / "one"))
+    assert f"verified: {one.verdict}" in kept.verify()
+
+
+def test_an_environment_of_python_is_distilled_in():
+    mixed = ap.solve(walk(constraints=[ap.measure("steps") >= 1]), oracle="ppo", samples=500)
+    one = mixed.distil(samples=300, n_epochs=2)
+    assert len(one.policy) == 1 and one.samples >= 300 and one.verdict == "feasible"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"policy": "tree"}, "policy"),
+        ({"net_arch": [0]}, "net_arch"),
+        ({"n_epoch": 3}, 'did you mean "n_epochs"'),
+        ({"samples": 0}, "samples is 0"),
+        ({"seed": -1}, "seed is -1"),
+        ({"learning_rate": 0}, "learning_rate"),
+    ],
+)
+def test_what_can_not_be_distilled_is_named(given, says):
+    with pytest.raises(ap.ProblemError, match=says):
+        ap.solve(rover()).distil(**given)

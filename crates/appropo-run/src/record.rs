@@ -12,7 +12,7 @@ use appropo::method::Resume;
 use appropo::outcome::{Outcome, RoundLine};
 use appropo::problem::Problem;
 use appropo::scalars::{Scalar, scalars};
-use appropo::solver::{Observer, Progress, Round};
+use appropo::solver::{Observer, Phase, Progress, Round};
 
 use crate::about::{About, Times};
 use crate::error::Result;
@@ -209,6 +209,10 @@ impl Observer for Recorder<'_> {
     }
 
     fn progress(&mut self, progress: &Progress) -> LibraryResult<()> {
+        // A search without rounds ends with the last that is heard of it.
+        if progress.phase == Phase::Learning {
+            self.last_round = Instant::now();
+        }
         let Some(state) = progress.state else { return Ok(()) };
         let is_interrupted = (self.is_interrupted)();
         let written = self

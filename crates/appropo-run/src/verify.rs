@@ -79,8 +79,9 @@ fn check(
         return Err(refuted("the certificate's tolerance or the run's seed is not that of problem.toml"));
     }
     let last = rounds.last().map_or((0, 0), |line| (line.round, line.samples));
-    // What went wrong may have taken steps that no round tells of.
-    let samples = if outcome.failure().is_some() { outcome.samples } else { last.1 };
+    // What went wrong may have taken steps that no round tells of, and so does a network that is learnt without rounds.
+    let is_untold = method.rounds().is_none() && method.is_learning(problem);
+    let samples = if outcome.failure().is_some() || is_untold { outcome.samples } else { last.1 };
     let counts = (stated.oracle_calls, stated.samples, stated.policies, stated.evaluation_samples);
     let most = budget.rounds.unwrap_or(usize::MAX);
     if outcome.rounds > most {

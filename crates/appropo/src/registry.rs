@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::constraint::Stated;
 use crate::env::{self, EnvEntry};
 use crate::error::{Error, Result as LibraryResult};
-use crate::method::{self, Method, MethodEntry};
+use crate::method::{self, Distil, DistilOptions, Method, MethodEntry};
 use crate::options::{Entry, Given, Key, Kind, Options, Registered, Result, Table, suggestion};
 use crate::oracle::{self, Learned, LearnedOptions, MakeOracle, OracleEntry};
 use crate::player::{self, MakePlayer, PlayerEntry};
@@ -128,16 +128,19 @@ impl Registry {
         all
     }
 
-    /// The tables of options that a problem may have of how to solve: those of players, oracles, and all learners.
+    /// The tables of options that a problem may have of how to solve: those of players, oracles, all learners, and
+    /// distilling.
     pub fn option_tables(&self) -> Vec<Listed> {
         let learned = (Learned::NAME, "how any learner answers λ", LearnedOptions::KEYS);
-        let all = listed(&self.players).chain(self.oracles()).chain([learned]);
+        let distil = (Distil::NAME, "how one policy is made of a mixture", DistilOptions::KEYS);
+        let all = listed(&self.players).chain(self.oracles()).chain([learned, distil]);
         all.filter(|(_, _, keys)| !keys.is_empty()).collect()
     }
 
     /// The names of all that may have a table of options: they stand side by side in a problem.
     fn tables(&self) -> impl Iterator<Item = &'static str> {
-        names(&self.players).chain(names(&self.oracles)).chain(names(&self.learners)).chain([Learned::NAME])
+        let others = [Learned::NAME, Distil::NAME];
+        names(&self.players).chain(names(&self.oracles)).chain(names(&self.learners)).chain(others)
     }
 
     /// The environment that options describe.
@@ -251,7 +254,11 @@ pub const DEFAULT_METHOD: &str = "appropo";
 pub static METHOD: Key = Key::defaulted("method", Kind::Name, "\"appropo\"", "How to solve.");
 
 /// Reads options that may have a table of their own.
-fn with_options<T>(table: Option<Entry>, keys: &'static [Key], read: fn(&Given) -> Result<T>) -> Result<T> {
+pub(crate) fn with_options<T>(
+    table: Option<Entry>,
+    keys: &'static [Key],
+    read: fn(&Given) -> Result<T>,
+) -> Result<T> {
     match table {
         Some(entry) => read(&entry.table(keys)?),
         None => read(&Given::read(&Table::default(), keys)?),

@@ -5,6 +5,7 @@
 mod allocations;
 mod architecture;
 mod confidence;
+mod distilling;
 mod evidence;
 mod learning;
 mod maximizing;

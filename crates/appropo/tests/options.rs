@@ -10,7 +10,9 @@ use appropo::constraint::Constraint;
 use appropo::env::mars_rover;
 use appropo::error::Error;
 use appropo::measurement::Selection;
-use appropo::method::{Appropo, AppropoOptions, Budget, Method, ObjectiveSearch};
+use appropo::method::{
+    Appropo, AppropoOptions, Budget, DistilOptions, DistilledPolicy, Method, ObjectiveSearch,
+};
 use appropo::nn::Activation;
 use appropo::options::{
     Entry, Given, Key, Kind, Measurements, Options, Part, Presence, Result, Step, Table, Value,
@@ -206,6 +208,8 @@ fn options_read_back_as_they_are() {
     let ppo = ppo.gae_lambda(0.8).clip_range(0.1).ent_coef(0.0).vf_coef(0.25).max_grad_norm(1.5);
     let ppo = ppo.normalize_advantage(false).net_arch(vec![8, 4]).activation_fn(Activation::Relu);
     reads_back(ppo.optimizer(OptimizerKind::RmsProp).critic(Critic::Measurements));
+    let distil = DistilOptions::default().policy(DistilledPolicy::Network).net_arch(vec![8, 4]);
+    reads_back(distil.learning_rate(0.25).batch_size(3_usize).n_epochs(7_usize));
     reads_back(AppropoOptions::default().goal(Goal::Feasibility).search(ObjectiveSearch::Binary));
     assert_eq!(read::<BlackwellOptions>(&Table::default()).unwrap(), BlackwellOptions::default());
     assert!(BlackwellOptions::default().table().is_empty());

@@ -1,4 +1,5 @@
 mod check;
+mod distil;
 mod evaluate;
 mod export;
 mod list;
@@ -32,6 +33,7 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Evaluate { folder, episodes, seed, json } => evaluate::run(folder, *episodes, *seed, *json),
         Command::Play { folder, seed, delay } => play::run(folder, *seed, *delay),
         Command::Export { folder, onnx } => export::run(folder, onnx),
+        Command::Distil(arguments) => distil::run(arguments),
         Command::Report { folders, out } => report::run(folders, out.as_deref()),
         Command::Maximize(arguments) => solve::optimize(arguments, Direction::Maximize),
         Command::Minimize(arguments) => solve::optimize(arguments, Direction::Minimize),

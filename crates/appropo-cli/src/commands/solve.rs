@@ -75,7 +75,7 @@ fn unrecorded(file: &ProblemFile, mut progress: Progress, json: bool) -> Result<
     let ProblemFile { problem, method, budget, seed, .. } = file;
     let outcome = problem.solve(method.as_ref(), budget, *seed, &mut progress)?;
     drop(progress);
-    Ok(output(problem, &outcome, Some(start.elapsed().as_secs_f64()), json))
+    Ok(output(problem, method.as_ref(), &outcome, Some(start.elapsed().as_secs_f64()), json))
 }
 
 fn recorded(
@@ -170,10 +170,11 @@ fn ended(
 }
 
 /// The outcome of a run that has ended, as it was printed then.
-fn shown(folder: &Path, file: &ProblemFile, json: bool) -> Result<Output, Failure> {
+pub fn shown(folder: &Path, file: &ProblemFile, json: bool) -> Result<Output, Failure> {
     let directory = Directory::read(folder)?;
     let outcome = result::read(&directory, &file.problem, None)?;
-    Ok(output(&file.problem, &outcome, Some(times(&directory).total()), json))
+    let seconds = Some(times(&directory).total());
+    Ok(output(&file.problem, file.method.as_ref(), &outcome, seconds, json))
 }
 
 /// There is no result to print: what programs read stays empty.

@@ -151,6 +151,11 @@ class Outcome:
         """
         The distance of the measurements from the target set.
         """
+    def distil(self, /, problem: Problem, plan: Plan, settings: Any) -> tuple[Outcome, Plan, bool]:
+        """
+        One policy for the mixture, by options as the table [solve] has them, with the plan of how it was made, and whether
+        Ctrl-C ended it.
+        """
     def evaluate(self, /, problem: Problem, episodes: SupportsIndex, seed: SupportsIndex) -> list[tuple[str, float, float, float, float]]:
         """
         What fresh episodes measure: name, mean, standard error and the ends of a confidence interval, entry by entry.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from html import escape
@@ -144,6 +144,38 @@ class Result(Shared):
         rows = self._outcome.evaluate(self._core, episodes, seed)
         parts = ("mean", "standard_error", "low", "high")
         return {name: dict(zip(parts, numbers, strict=True)) for name, *numbers in rows}
+
+    def distil(
+        self,
+        *,
+        policy: str | None = None,
+        net_arch: Sequence[int] | None = None,
+        samples: int | None = None,
+        evaluation_samples: int | None = None,
+        seed: int | None = None,
+        **options: Any,
+    ) -> Result:
+        """One policy in place of the mixture, evaluated afresh.
+
+        Where the model is known and the mixture's policies are tables, it is a table with the same measurements. Else,
+        or with ``policy="network"`` or a ``net_arch``, it is a network that learns the actions of the mixture's
+        episodes: ``samples`` steps of them, by default as many as the solve might take, at most 100,000. Further
+        options are ``learning_rate``, ``batch_size`` and ``n_epochs``.
+        """
+        given = {"policy": policy, "net_arch": None if net_arch is None else list(net_arch), **options}
+        settings: dict[str, Any] = {
+            "samples": None if samples is None else whole("samples", samples, least=1),
+            "evaluation_samples": None
+            if evaluation_samples is None
+            else whole("evaluation_samples", evaluation_samples, least=1),
+            "seed": None if seed is None else whole("seed", seed, least=0),
+            "distil": {key: value for key, value in given.items() if value is not None},
+        }
+        settings = {key: value for key, value in settings.items() if value is not None}
+        if self._core.missing is not None:
+            raise RunError(f"{self._core.missing} is Python's and not here; load the run with ap.load(folder, problem)")
+        outcome, plan, stopped = self._outcome.distil(self._core, self._plan, settings)
+        return Result(self._problem, plan, outcome, self._asked, core=self._core, stopped=stopped)
 
     def verify(self, seed: int | None = None) -> str:
         """Computes the claim again, from the run's files where there are any, and says what was checked.

@@ -1,9 +1,11 @@
 //! Methods: ways to solve a problem. Each takes a [`Problem`] to an [`Outcome`].
 
 mod appropo;
+mod distil;
 mod occupancy;
 
 pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};
+pub use distil::{Distil, DistilOptions, DistilledPolicy};
 pub use occupancy::Occupancy;
 
 use std::fmt;
@@ -161,4 +163,4 @@ pub struct Resume {
 pub type MethodEntry = Registered<fn(&Given, &Registry) -> OptionResult<Arc<dyn Method>>>;
 
 /// The methods that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&MethodEntry; 2] = [&appropo::ENTRY, &occupancy::ENTRY];
+pub(crate) static ENTRIES: [&MethodEntry; 3] = [&appropo::ENTRY, &occupancy::ENTRY, &distil::ENTRY];

@@ -444,6 +444,24 @@ mod tests {
         assert!(mlp.layers().iter().map(|l| l.name.as_str()).eq(["trunk.0", "trunk.1", "policy", "value"]));
     }
 
+    /// A network with one head gives what the same one with both does.
+    #[test]
+    fn a_head_may_be_missing() {
+        let both = Shape { hidden: vec![9], ..shapes()[8].clone() };
+        let (mlp, parameters, inputs) = network(&both, 3);
+        let alone = Mlp::new(Shape { value: 0, ..both }).unwrap();
+        let (mut all, mut one) = (mlp.scratch(3), alone.scratch(3));
+        mlp.forward(&parameters, &inputs, &mut all);
+        alone.forward(&parameters[..alone.parameters()], &inputs, &mut one);
+        assert_eq!(one.policy.output, all.policy.output);
+        all.policy.gradient.fill(1.0);
+        one.policy.gradient.fill(1.0);
+        let (mut with, mut without) = (vec![0.0; mlp.parameters()], vec![0.0; alone.parameters()]);
+        mlp.backward(&parameters, &inputs, &mut all, &mut with);
+        alone.backward(&parameters[..alone.parameters()], &inputs, &mut one, &mut without);
+        assert_eq!(without, with[..alone.parameters()]);
+    }
+
     #[test]
     fn sizes_of_0_are_refused() {
         let shape = shapes()[0].clone();
@@ -451,8 +469,7 @@ mod tests {
             Shape { inputs: Inputs::OneHot(0), ..shape.clone() },
             Shape { hidden: vec![], ..shape.clone() },
             Shape { hidden: vec![8, 0], ..shape.clone() },
-            Shape { policy: 0, ..shape.clone() },
-            Shape { value: 0, ..shape.clone() },
+            Shape { policy: 0, value: 0, ..shape.clone() },
         ] {
             assert!(Mlp::new(bad).is_err());
         }

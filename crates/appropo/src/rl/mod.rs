@@ -3,6 +3,7 @@
 pub mod actor_critic;
 mod backward_induction;
 mod chain;
+mod cloning;
 mod learner;
 mod occupancy;
 mod policy_iteration;
@@ -14,6 +15,7 @@ mod value_iteration;
 
 pub use actor_critic::ActorCritic;
 pub use backward_induction::backward_induction;
+pub(crate) use cloning::{Cloning, Demonstrations};
 pub(crate) use learner::not_its_own;
 pub use learner::{EpisodeWindow, Learner, LearnerContext, LearnerEntry, MakeLearner};
 pub use occupancy::Occupancy;

@@ -6,7 +6,7 @@ use crate::state::{Loader, Saver};
 /// The units in which a network sees and acts: observations of mean 0 and deviation 1, and actions whose bounds are −1
 /// and 1. A policy in the environment's own units has them folded into its first and last layer.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(in crate::rl) struct Frame {
     /// `None` where observations are left as they are.
     observations: Option<Moments>,
     /// The middle and half the width of the bounds of each entry of an action.
@@ -56,6 +56,14 @@ impl Frame {
                     action[entry] = (middle + half * f64::from(drawn[entry])).clamp(*low, *high);
                 }
             }
+        }
+    }
+
+    /// An action of the environment in these units.
+    pub fn units(&self, action: &[f64], units: &mut [f32]) {
+        for (entry, (to, from)) in units.iter_mut().zip(action).enumerate() {
+            let (middle, half) = self.actions.get(entry).copied().unwrap_or((0.0, 1.0));
+            *to = ((from - middle) / half) as f32;
         }
     }
 

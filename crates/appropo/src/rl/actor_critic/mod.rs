@@ -2,7 +2,7 @@
 
 mod a2c;
 mod batch;
-mod frame;
+pub(super) mod frame;
 mod loss;
 mod novelty;
 mod play;
