@@ -78,7 +78,9 @@ pub struct FullyCorrective {
     anchor: Decision,
     hull: Hull,
     /// Questions about one constraint alone, to be asked before all others.
-    openers: Vec<Decision>,
+    alone: Vec<Decision>,
+    /// The least distance so far, and the answers since that brought nothing.
+    stalled: (f64, usize),
     decision: Decision,
     /// The set's multiplier y at the mixture, once the last measurement is maximised.
     price: Option<Vec<f64>>,
@@ -100,7 +102,8 @@ impl FullyCorrective {
             margin: 1.0,
             anchor: Decision { lam: vec![0.0; dim], offset: 0.0 },
             hull: Hull::new(dim),
-            openers: Vec::new(),
+            alone: Vec::new(),
+            stalled: (f64::INFINITY, 0),
             decision: Decision { lam: vec![0.0; dim], offset: 0.0 },
             price: None,
             answers: 0,
@@ -139,6 +142,23 @@ impl FullyCorrective {
         Ok(())
     }
 
+    /// Where learnt answers bring nothing, each constraint is asked about alone: what was learnt for all of them together may
+    /// be hard to leave again.
+    fn notice_stall(&mut self) -> Result<()> {
+        let distance = self.set.distance(self.hull.point());
+        let (least, answers) = self.stalled;
+        if distance < 0.99 * least || distance == 0.0 {
+            self.stalled = (distance, 0);
+        } else if self.alone.is_empty() && self.price.is_none() {
+            self.stalled.1 = answers + 1;
+            if answers + 1 == STALLED {
+                self.alone = alone(&self.set, self.hull.point())?;
+                self.stalled.1 = 0;
+            }
+        }
+        Ok(())
+    }
+
     /// Moves to the best point of the hull, and names the half-space that follows from it.
     fn mix(&mut self) -> Result<()> {
         if let Some(price) = &mut self.price {
@@ -154,10 +174,12 @@ impl FullyCorrective {
 }
 
 /// The most questions about one constraint alone.
-const MOST_OPENERS: usize = 4;
+const MOST_ALONE: usize = 4;
 
-/// The λ of every constraint that a point violates by itself, where it violates several. What is learnt for all of them
-/// together is first of all to avoid what costs most, and that may be hard to leave again.
+/// Learnt answers in a row that bring nothing before they are asked.
+const STALLED: usize = 3;
+
+/// The λ of every constraint that a point violates by itself, where it violates several.
 fn alone(set: &SharedSet, z: &[f64]) -> Result<Vec<Decision>> {
     let (mut found, mut start) = (Vec::new(), 0);
     for block in set.blocks().unwrap_or(&[]) {
@@ -169,26 +191,24 @@ fn alone(set: &SharedSet, z: &[f64]) -> Result<Vec<Decision>> {
         }
         start += block.dim();
     }
-    found.truncate(MOST_OPENERS);
+    found.truncate(MOST_ALONE);
     Ok(if found.len() > 1 { found } else { Vec::new() })
 }
 
 impl Player for FullyCorrective {
     fn decision(&self) -> &Decision {
-        self.openers.first().unwrap_or(&self.decision)
+        self.alone.first().unwrap_or(&self.decision)
     }
 
     fn observe(&mut self, z_hat: &[f64], spread: Option<&Spread>) -> Result<()> {
         check(&self.set, z_hat)?;
         self.hull.add(self.answers, z_hat, spread.cloned());
         self.answers += 1;
-        let is_anchored = vector::norm(&self.anchor.lam) > 0.0;
-        if self.answers == 1 && spread.is_some() && !is_anchored {
-            self.openers = alone(&self.set, z_hat)?;
-        } else if !self.openers.is_empty() {
-            self.openers.remove(0);
+        if !self.alone.is_empty() {
+            self.alone.remove(0);
         }
-        self.decide()
+        self.decide()?;
+        if spread.is_some() { self.notice_stall() } else { Ok(()) }
     }
 
     fn weights(&self) -> Weights {
@@ -207,7 +227,7 @@ impl Player for FullyCorrective {
 impl Pursuit for FullyCorrective {
     fn pursue(&mut self) -> Result<()> {
         self.price.get_or_insert_default();
-        self.openers.clear();
+        self.alone.clear();
         self.decide()
     }
 
@@ -251,8 +271,9 @@ impl Checkpoint for FullyCorrective {
         to.put(&self.aimed);
         to.put(&self.margin);
         to.put(&self.price);
-        to.put(&self.openers.len());
-        self.openers.iter().for_each(|opener| opener.save(to));
+        to.put(&self.stalled);
+        to.put(&self.alone.len());
+        self.alone.iter().for_each(|question| question.save(to));
         self.hull.save(to);
         Ok(())
     }
@@ -271,11 +292,12 @@ impl Checkpoint for FullyCorrective {
         }
         self.margin = from.get_where("a margin", |margin| (0.0..=f64::MAX).contains(margin))?;
         self.price = from.get_where("a price", |price: &Option<Vec<f64>>| price.as_ref().is_none_or(fits))?;
-        self.openers.clear();
+        self.stalled = from.get_where("a least distance", |(least, _): &(f64, usize)| *least >= 0.0)?;
+        self.alone.clear();
         for _ in 0..from.get_length()? {
-            let mut opener = Decision { lam: vec![0.0; dim], offset: 0.0 };
-            opener.load(from)?;
-            self.openers.push(opener);
+            let mut question = Decision { lam: vec![0.0; dim], offset: 0.0 };
+            question.load(from)?;
+            self.alone.push(question);
         }
         self.hull.load(from)
     }
@@ -298,21 +320,24 @@ mod tests {
         assert!(is(player.decision(), [1.6, 0.8]));
     }
 
-    /// Learnt answers are first asked for each constraint alone; planned ones are not.
+    /// Where learnt answers bring nothing, each constraint is asked about alone; planned ones bring what there is.
     #[test]
-    fn every_violated_constraint_is_asked_about_alone_first() {
+    fn every_violated_constraint_is_asked_about_alone_where_learning_stalls() {
         let at_most = |limit: f64| Arc::new(Bounds::at_most(limit).unwrap()) as SharedSet;
         let set: SharedSet = Arc::new(Product::new(vec![at_most(1.0), at_most(5.0), at_most(2.0)]));
         let spread = Spread { deviations: vec![1.0; 3], episodes: 25.0 };
-        let mut player = FullyCorrective::new(Arc::clone(&set));
-        player.observe(&[4.0, 4.0, 4.0], Some(&spread)).unwrap();
+        let (mut player, mut planned) = (FullyCorrective::new(Arc::clone(&set)), FullyCorrective::new(set));
+        for _ in 0..4 {
+            assert!(player.decision().lam[0] == 0.0 || player.decision().lam[2] > 0.0);
+            player.observe(&[4.0, 4.0, 4.0], Some(&spread)).unwrap();
+            planned.observe(&[4.0, 4.0, 4.0], None).unwrap();
+        }
         for (lam, offset) in [([1.0, 0.0, 0.0], 1.0), ([0.0, 0.0, 1.0], 2.0)] {
             assert_eq!((&player.decision().lam[..], player.decision().offset), (&lam[..], offset));
             player.observe(&[4.0, 4.0, 4.0], Some(&spread)).unwrap();
         }
-        assert!(player.decision().lam[0] > 0.0 && player.decision().lam[2] > 0.0);
-        let mut planned = FullyCorrective::new(set);
-        planned.observe(&[4.0, 4.0, 4.0], None).unwrap();
-        assert!(planned.decision().lam[0] > 0.0 && planned.decision().lam[2] > 0.0);
+        for player in [player, planned] {
+            assert!(player.decision().lam[0] > 0.0 && player.decision().lam[2] > 0.0);
+        }
     }
 }
