@@ -5,9 +5,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// How many of these seeds are truly feasible when they stop, within the default samples.
-fn feasible(problem: &str, seeds: std::ops::Range<u64>) -> usize {
+fn feasible(problem: &str, oracle: &str, seeds: std::ops::Range<u64>) -> usize {
     let run = |seed: &u64| {
-        let arguments = ["solve", problem, "--oracle", "ppo", "--seed", &seed.to_string(), "--json"];
+        let arguments = ["solve", problem, "--oracle", oracle, "--seed", &seed.to_string(), "--json"];
         let output = Command::new(env!("CARGO_BIN_EXE_appropo")).args(arguments).output().unwrap();
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         result["verdict"] == "feasible"
@@ -16,13 +16,9 @@ fn feasible(problem: &str, seeds: std::ops::Range<u64>) -> usize {
 }
 
 #[test]
-fn ppo_holds_the_rover() {
-    let held = feasible("mars-rover", 0..8);
-    assert!(held >= 6, "{held} of 8");
-}
-
-#[test]
-fn ppo_holds_the_rover_with_diversity() {
-    let held = feasible("mars-rover-diverse", 0..4);
-    assert!(held >= 2, "{held} of 4");
+fn ppo_and_a2c_hold_the_rover() {
+    for oracle in ["ppo", "a2c"] {
+        let held = feasible("mars-rover", oracle, 0..8);
+        assert!(held >= 6, "{oracle}: {held} of 8");
+    }
 }
