@@ -28,7 +28,7 @@ options! {
         /// The largest norm of a gradient.
         max_grad_norm: f64 = Kind::Number(Range::POSITIVE), defaulted "0.5";
         /// The weight of visits to what is new, against returns of deviation 1.
-        novelty_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "1";
+        novelty_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.3";
         /// Whether advantages are brought to mean 0 and deviation 1.
         normalize_advantage: bool = Kind::Flag, defaulted "false";
         /// Whether observations that are numbers are brought to mean 0 and deviation 1.

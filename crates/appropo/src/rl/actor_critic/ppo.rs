@@ -35,8 +35,8 @@ options! {
         vf_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.5";
         /// The largest norm of a gradient.
         max_grad_norm: f64 = Kind::Number(Range::POSITIVE), defaulted "0.5";
-        /// The weight of visits to what is new, against returns of deviation 1.
-        novelty_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "1";
+        /// The weight of visits to what is new, against returns of deviation 1; by default 0.3, 0.1 or 0.1.
+        novelty_coef: Option<f64> = Kind::Number(Range::FROM_ZERO), optional "0.2";
         /// Whether advantages are brought to mean 0 and deviation 1; by default false, true or true.
         normalize_advantage: Option<bool> = Kind::Flag, optional "true";
         /// Whether observations that are numbers are brought to mean 0 and deviation 1.
@@ -68,6 +68,7 @@ impl PpoOptions {
             .n_epochs(10)
             .batch_size(64)
             .gae_lambda(0.95)
+            .novelty_coef(0.1)
             .normalize_advantage(true)
             .net_arch(vec![64, 64])
             .activation_fn(Activation::Tanh);
@@ -79,6 +80,7 @@ impl PpoOptions {
                 .n_epochs(4)
                 .gae_lambda(0.9)
                 .ent_coef(0.003)
+                .novelty_coef(0.3)
                 .normalize_advantage(false)
                 .net_arch(vec![128])
                 .activation_fn(Activation::Relu),
@@ -96,6 +98,7 @@ impl PpoOptions {
             n_epochs: self.n_epochs.or(by_default.n_epochs),
             gae_lambda: self.gae_lambda.or(by_default.gae_lambda),
             ent_coef: self.ent_coef.or(by_default.ent_coef),
+            novelty_coef: self.novelty_coef.or(by_default.novelty_coef),
             normalize_advantage: self.normalize_advantage.or(by_default.normalize_advantage),
             net_arch: self.net_arch.clone().or(by_default.net_arch),
             activation_fn: self.activation_fn.or(by_default.activation_fn),
@@ -117,7 +120,7 @@ impl PpoOptions {
             ent_coef: self.ent_coef.map_or(usual.ent_coef, |coefficient| coefficient as f32),
             vf_coef: self.vf_coef as f32,
             max_grad_norm: self.max_grad_norm as f32,
-            novelty_coef: self.novelty_coef as f32,
+            novelty_coef: self.novelty_coef.map_or(usual.novelty_coef, |coefficient| coefficient as f32),
             normalize_advantage: self.normalize_advantage.unwrap_or(usual.normalize_advantage),
             norm_obs: self.norm_obs,
             norm_reward: self.norm_reward,
