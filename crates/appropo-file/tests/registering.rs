@@ -238,7 +238,7 @@ oracle = "trying"
 player = "averaging"
 samples = 20000
 trying = { tries = 2 }
-learned = { episodes = 2, fresh = 0 }
+learned = { episodes = 2, fresh = 0, iterates = false }
 "#;
 
 fn reader() -> Reader {

@@ -24,7 +24,6 @@ use crate::errors::{ProblemError, of_files, of_library, of_problem};
 use crate::options;
 use crate::policy::Policy;
 use crate::problem::{Plan, Problem};
-use crate::solve::solve;
 
 /// What came out of a solve.
 #[pyclass(frozen, module = "appropo._appropo")]
@@ -246,24 +245,15 @@ impl Outcome {
         Ok(rows.map(|row| (row.measure, row.mean, row.standard_error, row.low, row.high)).collect())
     }
 
-    /// One policy for the mixture, by options as the table [solve] has them, with the plan of how it was made, and whether
-    /// Ctrl-C ended it.
-    fn distil(
-        &self,
-        py: Python,
-        problem: &Problem,
-        plan: &Plan,
-        settings: &Bound<PyAny>,
-    ) -> PyResult<(Outcome, Plan, bool)> {
+    /// How one policy is made of the mixture, by options as the table [solve] has them.
+    fn distilling(&self, problem: &Problem, plan: &Plan, settings: &Bound<PyAny>) -> PyResult<Plan> {
         problem.forget();
         self.must_act()?;
         let settings = options::table(settings)?;
         let (method, budget, seed) = Reader::default()
             .distil(&problem.problem, (&self.found, &plan.budget), &settings)
             .map_err(of_problem)?;
-        let plan = Plan { method: Arc::new(method), budget, seed };
-        let (outcome, is_stopped) = solve(py, problem, &plan, None, f64::INFINITY, None, None)?;
-        Ok((outcome, plan, is_stopped))
+        Ok(Plan { method: Arc::new(method), budget, seed })
     }
 
     /// Refuses policies of Python's that can't act.

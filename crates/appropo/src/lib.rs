@@ -51,7 +51,7 @@
 //!     .constraint(Constraint::at_least("reward", -0.17)?)
 //!     .build()?;
 //! let method = Appropo::default().oracle(Learned::by(PpoOptions::default().learning_rate(2e-3)));
-//! let outcome = problem.solve(&method, &Budget::samples(30_000), 0, &mut ())?;
+//! let outcome = problem.solve(&method, &Budget::samples(100_000), 0, &mut ())?;
 //!
 //! assert_eq!(outcome.verdict(), Verdict::Feasible);
 //! appropo::verify::verify(&problem, &outcome, 1)?; // computes the claim again

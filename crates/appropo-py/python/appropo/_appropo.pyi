@@ -151,10 +151,9 @@ class Outcome:
         """
         The distance of the measurements from the target set.
         """
-    def distil(self, /, problem: Problem, plan: Plan, settings: Any) -> tuple[Outcome, Plan, bool]:
+    def distilling(self, /, problem: Problem, plan: Plan, settings: Any) -> Plan:
         """
-        One policy for the mixture, by options as the table [solve] has them, with the plan of how it was made, and whether
-        Ctrl-C ended it.
+        How one policy is made of the mixture, by options as the table [solve] has them.
         """
     def evaluate(self, /, problem: Problem, episodes: SupportsIndex, seed: SupportsIndex) -> list[tuple[str, float, float, float, float]]:
         """

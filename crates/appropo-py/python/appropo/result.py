@@ -174,7 +174,8 @@ class Result(Shared):
         settings = {key: value for key, value in settings.items() if value is not None}
         if self._core.missing is not None:
             raise RunError(f"{self._core.missing} is Python's and not here; load the run with ap.load(folder, problem)")
-        outcome, plan, stopped = self._outcome.distil(self._core, self._plan, settings)
+        plan = self._outcome.distilling(self._core, self._plan, settings)
+        outcome, stopped = _appropo.solve(self._core, plan)
         return Result(self._problem, plan, outcome, self._asked, core=self._core, stopped=stopped)
 
     def verify(self, seed: int | None = None) -> str:

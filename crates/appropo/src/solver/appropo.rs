@@ -188,13 +188,15 @@ impl Game<'_> {
             if let Some(response) = self.oracle.work(lam, offset)? {
                 return Ok(response);
             }
+            // Before the first round there is nothing to go on from.
+            let state: &dyn Fn() -> Result<(usize, Vec<u8>)> = &|| self.state(rest);
             observer.progress(&Progress {
                 phase: Phase::Learning,
                 episodes: 0,
                 samples: self.oracle.samples(),
                 of: self.rule.samples,
                 open: &Vec::new,
-                state: Some(&|| self.state(rest)),
+                state: (self.record.rounds() > 0).then_some(state),
             })?;
         }
     }
