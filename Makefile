@@ -9,6 +9,7 @@ test:
 bench:
 	cargo bench --package appropo --bench ratios
 	cargo run --release --package appropo --example coverage
+	cargo test --release --package appropo --test tests -- --ignored 2000_evaluations
 	bench/stable_baselines3.sh
 	bench/checkpoints.sh
 	bench/package.sh

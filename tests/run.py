@@ -34,7 +34,7 @@ LIBRARIES = "--package appropo --package appropo-file --package appropo-run"
 # They hold cargo's lock, so one goes after the other: first what others wait for.
 BUILDS = [
     Step("formatter", "cargo fmt --all --check"),
-    Step("build", "cargo test --workspace --no-run && cargo test --package appropo --bench ratios --no-run"),
+    Step("build", "cargo test --workspace --no-run && cargo test --workspace --bench ratios --no-run"),
     Step("package", "crates/appropo-py/tests/run.sh build", ["environment"]),
     Step("rust", "cargo test --workspace"),
     Step("reference", f"RUSTDOCFLAGS='{STRICT}' cargo doc --no-deps {LIBRARIES}"),

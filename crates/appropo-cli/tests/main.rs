@@ -4,6 +4,8 @@
 
 mod architecture;
 mod command_line;
+mod distilling;
+mod kills;
 mod networks;
 mod options;
 mod problem_file;

@@ -1,40 +1,39 @@
-//! Runs on disk: killed and taken up again, verified, tampered with, on a full disk.
+//! Runs on disk: verified, tampered with, on a full disk, interrupted.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use appropo::random;
 use sha2::{Digest, Sha256};
 
-fn appropo(arguments: &[&str]) -> Command {
+pub fn appropo(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_appropo"));
     command.args(arguments).stdin(Stdio::null());
     command
 }
 
-fn text(output: &Output) -> String {
+pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
 /// An empty place for the runs of one test.
-fn place(name: &str) -> PathBuf {
+pub fn place(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&path);
     fs::create_dir_all(&path).unwrap();
     path
 }
 
-fn solve(folder: &Path, arguments: &[&str]) -> Output {
+pub fn solve(folder: &Path, arguments: &[&str]) -> Output {
     let output = appropo(&["solve"]).args(arguments).arg("--run").arg(folder).output().unwrap();
     assert!(folder.join("result.json").is_file(), "{}", text(&output));
     output
 }
 
 /// All files but those that tell the time.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     entries
         .filter(|entry| entry.path().is_file())
@@ -45,55 +44,19 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// A copy of a run beside it, without the files that tell the time.
-fn copy(folder: &Path, name: &str) -> PathBuf {
+pub fn copy(folder: &Path, name: &str) -> PathBuf {
     let to = folder.with_file_name(name);
     fs::create_dir_all(&to).unwrap();
     files(folder).into_iter().for_each(|(name, bytes)| fs::write(to.join(name), bytes).unwrap());
     to
 }
 
-/// Kills runs at random moments until there were 50 kills; every run ends with the files of an undisturbed one.
-#[test]
-fn fifty_kills_leave_no_trace() {
-    let place = place("kills");
-    let problems: [&[&str]; 4] = [
-        &["mars-rover-diverse", "--player", "blackwell", "--rounds", "150"],
-        &["cart-pole", "--samples", "20000"],
-        &["mars-rover-diverse", "--oracle", "ppo", "--samples", "9000"],
-        &["mars-rover-diverse", "--oracle", "model", "--samples", "1500"],
-    ];
-    let kills: usize = std::thread::scope(|scope| {
-        let halves = problems.chunks(2).zip(17..).map(|(problems, seed)| {
-            let place = place.join(seed.to_string());
-            scope.spawn(move || killed(&place, problems, seed, 25))
-        });
-        halves.collect::<Vec<_>>().into_iter().map(|half| half.join().unwrap()).sum()
-    });
-    assert!(kills >= 50, "{kills}");
-}
-
-const OBJECTIVE: &str = r#"
+pub const OBJECTIVE: &str = r#"
 discount = 0.99
 environment = { name = "mars-rover", map = "4x4" }
 objective = { maximize = "reward" }
 constraint = [{ measure = "failure", at_most = 0.3 }]
 "#;
-
-/// The same of searches for an optimum, planned and learnt.
-#[test]
-fn kills_of_an_objective_leave_no_trace() {
-    let place = place("objective-kills");
-    let file = place.join("problem.toml");
-    fs::write(&file, OBJECTIVE).unwrap();
-    let file = file.to_str().unwrap();
-    let problems: [&[&str]; 4] = [
-        &[file, "--oracle", "ppo", "--samples", "6000"],
-        &[file, "--oracle", "model", "--samples", "1500"],
-        &[file],
-        &[file, "--set", "search=binary"],
-    ];
-    assert!(killed(&place, &problems, 19, 12) >= 12);
-}
 
 /// What a run says of its objective is computed again.
 #[test]
@@ -141,94 +104,6 @@ fn claims_of_an_objective_hold_and_altered_ones_do_not() {
     alter(&folder, "result.json", |text| text.replace("\"measure\": \"reward\"", "\"measure\": \"steps\""));
     let (status, said) = verify(&folder);
     assert!(status == Some(5) && said.contains("another objective"), "{said}");
-}
-
-const OUT_OF_REACH: &str = r#"
-discount = 0.99
-environment = { name = "cart-pole", horizon = 500 }
-constraint = [{ measure = "steps", at_least = 1000 }]
-solve = { oracle = "ppo", samples = 30000, learned = { patience = 1.0 } }
-"#;
-
-/// A call that lasts for the whole run gets on although no process lives for half of it.
-#[test]
-fn kills_within_one_call_leave_no_trace() {
-    let place = place("call-kills");
-    let file = place.join("problem.toml");
-    fs::write(&file, OUT_OF_REACH).unwrap();
-    let problems: [&[&str]; 1] = [&[file.to_str().unwrap()]];
-    assert!(killed_within(&place, &problems, 23, 50, (0.5, 1.0)) >= 50);
-    let rounds = fs::read_to_string(place.join("whole-0/rounds.jsonl")).unwrap();
-    assert_eq!(rounds.lines().count(), 2, "the first is for λ = 0");
-}
-
-/// Kills runs of the problems in turn until there were so many kills. Returns how many there were. A process lives up to
-/// longer than a run takes, and ever longer, so that a run that can't be saved comes to its end, too.
-fn killed(place: &Path, problems: &[&[&str]], seed: u64, enough: usize) -> usize {
-    killed_within(place, problems, seed, enough, (1.2, 1.1))
-}
-
-/// The same, where the first process lives for up to `share` of what a run takes, and each later one `growth` times that.
-fn killed_within(
-    place: &Path,
-    problems: &[&[&str]],
-    seed: u64,
-    enough: usize,
-    (share, growth): (f64, f64),
-) -> usize {
-    let mut rng = random::generator(seed);
-    let whole = |(number, arguments): (usize, &&[&str])| {
-        let (folder, start) = (place.join(format!("whole-{number}")), Instant::now());
-        solve(&folder, &[*arguments, &["--checkpoint-every", "0"]].concat());
-        (files(&folder), start.elapsed())
-    };
-    let mut undisturbed: Vec<_> = problems.iter().enumerate().map(whole).collect();
-    let mut kills = 0;
-    for number in 0.. {
-        if kills >= enough {
-            break;
-        }
-        let (arguments, (undisturbed, usual)) =
-            (problems[number % problems.len()], &mut undisturbed[number % problems.len()]);
-        let (folder, start) = (place.join(format!("killed-{number}")), Instant::now());
-        let mut longest = usual.mul_f64(share);
-        loop {
-            // Killed before it was a run, it is begun again.
-            let mut command = if folder.join("run.json").is_file() {
-                let mut command = appropo(&["resume"]);
-                command.arg(&folder);
-                command
-            } else {
-                let mut command = appropo(&["solve"]);
-                command.args(arguments).arg("--run").arg(&folder);
-                command
-            };
-            command.args(["--checkpoint-every", "0"]).stdout(Stdio::null()).stderr(Stdio::null());
-            let mut process = command.spawn().unwrap();
-            let end = Instant::now() + longest.mul_f64(random::unit(&mut rng));
-            let mut is_over = false;
-            while !is_over && Instant::now() < end {
-                let left = end.saturating_duration_since(Instant::now());
-                std::thread::sleep(left.min(Duration::from_millis(5)));
-                is_over = process.try_wait().unwrap().is_some();
-            }
-            if is_over {
-                break;
-            }
-            process.kill().unwrap();
-            process.wait().unwrap();
-            kills += 1;
-            longest = longest.mul_f64(growth);
-        }
-        // The undisturbed one may have been slow, with other tests beside it.
-        *usual = start.elapsed().min(*usual);
-        let killed = files(&folder);
-        assert_eq!(killed.keys().collect::<Vec<_>>(), undisturbed.keys().collect::<Vec<_>>());
-        for (name, bytes) in undisturbed {
-            assert!(killed[name] == *bytes, "{name} of {arguments:?} differs after {kills} kills");
-        }
-    }
-    kills
 }
 
 #[cfg(unix)]
@@ -294,13 +169,13 @@ fn a_folder_with_other_things_is_left_alone() {
     assert_eq!(fs::read_to_string(folder.join("thesis.tex")).unwrap(), "precious");
 }
 
-fn verify(folder: &Path) -> (Option<i32>, String) {
+pub fn verify(folder: &Path) -> (Option<i32>, String) {
     let output = appropo(&["verify"]).arg(folder).output().unwrap();
     (output.status.code(), text(&output))
 }
 
 /// Replaces text in a JSON file and makes its checksum right again.
-fn alter(folder: &Path, name: &str, change: impl Fn(&str) -> String) {
+pub fn alter(folder: &Path, name: &str, change: impl Fn(&str) -> String) {
     let path = folder.join(name);
     let before = fs::read_to_string(&path).unwrap();
     let after = change(&before);
@@ -312,7 +187,7 @@ fn alter(folder: &Path, name: &str, change: impl Fn(&str) -> String) {
 }
 
 /// The first number behind a key, replaced.
-fn with_number(text: &str, key: &str, number: &str) -> String {
+pub fn with_number(text: &str, key: &str, number: &str) -> String {
     let start = text.find(&format!("\"{key}\"")).unwrap();
     let start = start + text[start..].find(|c: char| c == '-' || c.is_ascii_digit()).unwrap();
     let end = start + text[start..].find([',', '\n', ']']).unwrap();
@@ -672,97 +547,4 @@ fn a_result_says_why_its_search_ended() {
     let learnt = result("learnt", &["cart-pole", "--samples", "3000"]);
     let evaluation = learnt["evaluation"].as_object().unwrap();
     assert!(evaluation.contains_key("measured") && evaluation.contains_key("quantiles"), "{evaluation:?}");
-}
-
-fn distil(run: &Path, arguments: &[&str]) -> Output {
-    appropo(&["distil"]).arg(run).args(arguments).output().unwrap()
-}
-
-/// One policy for a mixture is a run like any other, with the same bytes for the same seed.
-#[test]
-fn distilled_runs_are_runs() {
-    let place = place("distilled");
-    let (tables, networks) = (place.join("tables"), place.join("networks"));
-    solve(&tables, &["mars-rover"]);
-    solve(&networks, &["cart-pole", "--samples", "6000", "--seed", "1"]);
-    let said = text(&distil(&tables, &[]));
-    assert!(said.contains("mars-rover: feasible") && said.contains("; distilled, 1 policy"), "{said}");
-    let exact = place.join("tables-distilled");
-    let (status, said) = verify(&exact);
-    assert!(status == Some(0) && said.contains("verified: feasible"), "{said}");
-    let z = |folder: &Path| -> Vec<f64> {
-        let result: serde_json::Value =
-            serde_json::from_slice(&fs::read(folder.join("result.json")).unwrap()).unwrap();
-        result["z"].as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
-    };
-    let (mixed, one) = (z(&tables), z(&exact));
-    assert!(mixed.iter().zip(&one).all(|(mixed, one)| (mixed - one).abs() < 1e-9));
-
-    let arguments = |to: &str| {
-        let out = place.join(to).to_str().unwrap().to_owned();
-        ["--out", &out, "--samples", "3000", "--set", "distil.net_arch=[16]", "--quiet"].map(str::to_owned)
-    };
-    let learnt = |to: &str, seed: &str| {
-        let arguments = arguments(to);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["--seed", seed]).collect();
-        let output = distil(&networks, &arguments);
-        let folder = place.join(to);
-        assert!(folder.join("report.html").is_file(), "{}", text(&output));
-        folder
-    };
-    let (one, again, other) = (learnt("one", "5"), learnt("again", "5"), learnt("other", "6"));
-    assert_eq!(files(&one), files(&again));
-    assert_ne!(files(&one)["policies.safetensors"], files(&other)["policies.safetensors"]);
-    let (status, said) = verify(&one);
-    assert!(status == Some(0) && said.contains("1 policy that fits"), "{said}");
-    for command in ["evaluate", "play", "report", "resume"] {
-        let output = appropo(&[command]).arg(&one).output().unwrap();
-        assert!(matches!(output.status.code(), Some(0 | 4)), "{command}: {}", text(&output));
-    }
-    let onnx = place.join("one.onnx");
-    let output = appropo(&["export"]).arg(&one).arg("--onnx").arg(&onnx).output().unwrap();
-    assert!(output.status.success() && onnx.is_file(), "{}", text(&output));
-    // What was learnt is counted, and no count can be altered.
-    let altered = copy(&one, "altered-samples");
-    alter(&altered, "result.json", |text| with_number(text, "evaluation_samples", "7"));
-    assert_eq!(verify(&altered).0, Some(5));
-    // One that was killed is done again, not gone on with.
-    let killed = copy(&one, "killed");
-    for file in ["result.json", "certificate.json", "manifest.json", "policies.safetensors"] {
-        fs::remove_file(killed.join(file)).unwrap();
-    }
-    let output = appropo(&["resume"]).arg(&killed).output().unwrap();
-    assert!(output.status.code() == Some(2), "{}", text(&output));
-    assert!(text(&output).contains("use \"appropo distil RUN\""), "{}", text(&output));
-}
-
-#[test]
-fn what_can_not_be_distilled_leaves_no_folder() {
-    let place = place("not-distilled");
-    let run = place.join("run");
-    solve(&run, &["cart-pole", "--samples", "2000"]);
-    let out = place.join("one");
-    let to = out.to_str().unwrap();
-    for (arguments, says) in [
-        (
-            &["--set", "distil.policy=table"][..],
-            "needs a known model and a mixture of tables; use \"network\"",
-        ),
-        (&["--set", "distil.n_epoch=3"], "did you mean \"n_epochs\"?"),
-        (&["--set", "distil.net_arch=[0]"], "net_arch"),
-        (&["--set", "oracle=ppo"], "distilling asks no oracle"),
-        (&["--samples", "0"], "--samples"),
-    ] {
-        let output = distil(&run, &[&["--out", to], arguments].concat());
-        assert!(output.status.code() == Some(2) && text(&output).contains(says), "{}", text(&output));
-        assert!(!out.exists(), "{says}");
-    }
-    let output = distil(&place.join("nothing"), &[]);
-    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
-    // A folder that is not empty is not written to.
-    let output = distil(&run, &["--out", run.to_str().unwrap(), "--samples", "500"]);
-    assert!(output.status.code() == Some(2) && text(&output).contains("not empty"), "{}", text(&output));
-    // Without a mixture there is nothing to distil.
-    let output = appropo(&["solve", "mars-rover", "--method", "distil"]).output().unwrap();
-    assert!(text(&output).contains("use \"appropo distil RUN\""), "{}", text(&output));
 }

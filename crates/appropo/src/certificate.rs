@@ -265,25 +265,34 @@ impl Saved for Evidence {
     }
 }
 
+/// λ, its offset and the value function that proves something of them.
+type Proof = (Vec<f64>, f64, Arc<ValueFunction>);
+
+fn save_proof((lam, offset, witness): (&[f64], f64, &ValueFunction), to: &mut Saver) {
+    to.put(&(lam.to_vec(), offset));
+    to.put(witness);
+}
+
+fn restore_proof(from: &mut Loader) -> Result<Proof> {
+    let (lam, offset) = from.get()?;
+    Ok((lam, offset, Arc::new(from.get()?)))
+}
+
 impl Saved for Separation {
     fn save(&self, to: &mut Saver) {
-        to.put(&(self.lam.clone(), self.offset));
-        to.put(self.witness.as_ref());
+        save_proof((&self.lam, self.offset, &self.witness), to);
     }
     fn restore(from: &mut Loader) -> Result<Self> {
-        let (lam, offset) = from.get()?;
-        Ok(Self { lam, offset, witness: Arc::new(from.get()?) })
+        restore_proof(from).map(|(lam, offset, witness)| Self { lam, offset, witness })
     }
 }
 
 impl Saved for Ceiling {
     fn save(&self, to: &mut Saver) {
-        to.put(&(self.lam.clone(), self.offset));
-        to.put(self.witness.as_ref());
+        save_proof((&self.lam, self.offset, &self.witness), to);
     }
     fn restore(from: &mut Loader) -> Result<Self> {
-        let (lam, offset) = from.get()?;
-        Ok(Self { lam, offset, witness: Arc::new(from.get()?) })
+        restore_proof(from).map(|(lam, offset, witness)| Self { lam, offset, witness })
     }
 }
 

@@ -193,13 +193,13 @@ impl LearnedOracle {
     fn begin(&mut self, lam: &[f64], offset: f64) -> Result<()> {
         self.window.clear();
         self.iterates.clear();
-        match self.failures(lam) % RESTART {
-            0 if self.failures(lam) > 0 => self.learner.start_afresh(),
-            failures => {
-                self.start_from_best(lam)?;
-                if failures == RESTART / 2 {
-                    self.learner.explore_again();
-                }
+        let failures = self.failures(lam);
+        if failures > 0 && failures.is_multiple_of(RESTART) {
+            self.learner.start_afresh();
+        } else {
+            self.start_from_best(lam)?;
+            if failures % RESTART == RESTART / 2 {
+                self.learner.explore_again();
             }
         }
         let until = self.samples() + self.patience();

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::actor_critic::frame::Frame;
+use super::frame::Frame;
 use crate::env::Space;
 use crate::error::{Result, finite, in_range};
 use crate::nn::{Activation, Gains, Inputs, Mlp, Optimizer, Rule, Scratch, Shape, clip};
@@ -386,8 +386,9 @@ mod tests {
         }
     }
 
-    const CLONING: fn() -> Cloning =
-        || Cloning { net_arch: vec![32], learning_rate: 1e-2, batch_size: 64, n_epochs: 60 };
+    fn cloning() -> Cloning {
+        Cloning { net_arch: vec![32], learning_rate: 1e-2, batch_size: 64, n_epochs: 60 }
+    }
 
     /// In state s of 3, action 0 is taken with probability (s + 1)/4; steps of weight 0 say otherwise.
     #[test]
@@ -404,7 +405,7 @@ mod tests {
             }
             shown.end_episode();
         }
-        let policy = CLONING().learn(shown, &mut rng, &mut || Ok(())).unwrap();
+        let policy = cloning().learn(shown, &mut rng, &mut || Ok(())).unwrap();
         let table = policy.table().unwrap();
         for state in 0..3 {
             let (found, expected) = (table.probability(0, state, 0), (state as f64 + 1.0) / 4.0);
@@ -426,7 +427,7 @@ mod tests {
             }
             shown.end_episode();
         }
-        let policy = CLONING().learn(shown, &mut rng, &mut || Ok(())).unwrap();
+        let policy = cloning().learn(shown, &mut rng, &mut || Ok(())).unwrap();
         let (mut memory, mut action) = (Memory::default(), [0.0]);
         for (seen, expected) in [(1.0, 0.841), (0.5, 0.309), (-0.5, 0.0002)] {
             let mut cut = 0;
@@ -443,13 +444,13 @@ mod tests {
     fn nothing_to_learn_from_is_an_error_and_learning_can_be_stopped() {
         let rng = &mut random::generator(1);
         let shown = || Demonstrations::new(&Space::Discrete(3), &Space::Discrete(2));
-        let error = CLONING().learn(shown(), rng, &mut || Ok(())).unwrap_err();
+        let error = cloning().learn(shown(), rng, &mut || Ok(())).unwrap_err();
         assert_eq!(error.to_string(), "steps to learn from is 0; expected 1 or more");
         let mut one = shown();
         one.add(&[0.0], &[1.0], 1.0);
         one.end_episode();
         assert!(matches!(
-            CLONING().learn(one, rng, &mut || Err(Error::Interrupted)),
+            cloning().learn(one, rng, &mut || Err(Error::Interrupted)),
             Err(Error::Interrupted)
         ));
     }

@@ -4,6 +4,7 @@ pub mod actor_critic;
 mod backward_induction;
 mod chain;
 mod cloning;
+mod frame;
 mod learner;
 mod occupancy;
 mod policy_iteration;

@@ -1,9 +1,6 @@
-use std::time::Duration;
-
 use super::maximize::{Confirmed, value_of};
-use super::model_based::{AIMS, Depth, GAME, MakePlayer};
-use super::{Maximum, Observer, Round, Stop, StopRule, maximize, with_free_objective};
-use crate::certificate::{Certificate, Evidence, Verdict};
+use super::model_based::{AIMS, GAME, Games, MakePlayer, Played, no_claim, show};
+use super::{Maximum, Observer, Stop, StopRule, maximize, with_free_objective};
 use crate::error::Result;
 use crate::oracle::ModelBased;
 use crate::player::aim;
@@ -30,7 +27,7 @@ pub fn maximize_model_based(
     Search { set, free, player, model, rule, progress }.run(observer)
 }
 
-/// [`maximize_model_based`] from where [`Round::state`] was taken, with a model that was made as it was then.
+/// [`maximize_model_based`] from where [`Round::state`](super::Round::state) was taken, with a model that was made as it was then.
 pub fn resume_maximize_model_based(
     set: &SharedSet,
     player: &MakePlayer,
@@ -74,19 +71,22 @@ impl Search<'_> {
         self.rule.check()?;
         loop {
             let before = self.progress.clone();
-            self.progress.rounds += 1;
+            self.progress.games.rounds += 1;
             let found = self.deepest()?;
-            *(if found.top.is_some() { &mut self.progress.won } else { &mut self.progress.lost }) += 1;
+            self.progress.games.count(found.top.is_some());
             // Confirming may play episodes: saved before, so that the same ones follow when it is taken up again.
             let state = found.top.map(|_| self.state(&before));
             let stop = self.reason_to_stop(&found).unwrap_or_else(|error| Some(Stop::Failed(error)));
             let state = || state.clone().unwrap_or_else(|| self.state(&before));
-            let stop = match self.show(&found, &state, observer) {
+            let so_far = (self.progress.games.rounds, self.model.samples());
+            let best = self.progress.best.as_ref().map(|best| value_of(&best.z));
+            let reached = (self.free.distance(&found.game.z_bar), best);
+            let stop = match show(&found.game, so_far, reached, &state, observer) {
                 Ok(true) => stop,
                 Ok(false) => Some(stop.unwrap_or(Stop::Observer)),
                 Err(error) => Some(Stop::Failed(error)),
             };
-            let stop = stop.or_else(|| self.sample(&found.mixture).err().map(Stop::Failed));
+            let stop = stop.or_else(|| self.sample(&found.game.mixture).err().map(Stop::Failed));
             if let Some(stop) = stop {
                 return Ok(self.maximum(found, stop));
             }
@@ -102,7 +102,7 @@ impl Search<'_> {
         }
         let stop = if self.model.is_spent() {
             Stop::Samples
-        } else if self.progress.rounds >= self.rule.rounds {
+        } else if self.progress.games.rounds >= self.rule.rounds {
             Stop::Rounds
         } else {
             return Ok(None);
@@ -129,22 +129,22 @@ impl Search<'_> {
             self.progress.best = z.map(|z| Confirmed { z, ..best });
         }
         let is_better = |z: &[f64], best: &Confirmed| value_of(z) > value_of(&best.z);
-        if self.progress.best.as_ref().is_some_and(|best| !is_better(&found.z_bar, best)) {
+        if self.progress.best.as_ref().is_some_and(|best| !is_better(&found.game.z_bar, best)) {
             // What the model has learnt lately may allow for less depth.
-            self.progress.depth.scale(LESS);
+            self.progress.games.depth.scale(LESS);
             return Ok(());
         }
-        let z = match self.model.posterior(&found.mixture)? {
+        let z = match self.model.posterior(&found.game.mixture)? {
             Some(posterior) => self.sure(posterior),
-            None => self.model.confirm(&found.mixture, &self.free, self.rule.tolerance)?,
+            None => self.model.confirm(&found.game.mixture, &self.free, self.rule.tolerance)?,
         };
         let progress = &mut self.progress;
         match z {
-            None => progress.depth.deepen(),
+            None => progress.games.depth.deepen(),
             Some(z) => {
-                progress.depth.scale(LESS);
+                progress.games.depth.scale(LESS);
                 if progress.best.as_ref().is_none_or(|best| is_better(&z, best)) {
-                    progress.best = Some(Confirmed { mixture: found.mixture.clone(), z, error: 0.0 });
+                    progress.best = Some(Confirmed { mixture: found.game.mixture.clone(), z, error: 0.0 });
                 }
             }
         }
@@ -174,13 +174,8 @@ impl Search<'_> {
         let before = self.model.samples();
         let enough = before.saturating_add((GROWTH * before as f64) as u64);
         loop {
-            let (samples, progress) = (self.model.samples(), &mut self.progress);
-            if progress.won < progress.lost || progress.rollouts as f64 > ROLLOUTS * samples as f64 {
-                self.model.explore()?;
-            } else {
-                self.model.rollout(mixture)?;
-                progress.rollouts += self.model.samples() - samples;
-            }
+            let samples = self.model.samples();
+            self.progress.games.sample(self.model, mixture, ROLLOUTS)?;
             if self.model.samples() > enough || self.model.is_spent() || self.model.samples() == samples {
                 return Ok(());
             }
@@ -192,91 +187,69 @@ impl Search<'_> {
         let mut saver = Saver::default();
         before.save(&mut saver);
         self.model.save(&mut saver)?;
-        Ok((before.rounds, saver.into_bytes()))
-    }
-
-    fn show(
-        &self,
-        found: &Found,
-        state: &dyn Fn() -> Result<(usize, Vec<u8>)>,
-        observer: &mut dyn Observer,
-    ) -> Result<bool> {
-        let now = Round {
-            round: self.progress.rounds,
-            lam: &found.lam,
-            z_hat: &found.z_bar,
-            z_bar: &found.z_bar,
-            distance: self.free.distance(&found.z_bar),
-            lower_bound: 0.0,
-            samples: self.model.samples(),
-            objective: self.progress.best.as_ref().map(|best| value_of(&best.z)),
-            responding: Duration::ZERO,
-            mixture: &|| found.mixture.clone(),
-            state,
-        };
-        Ok(observer.round(&now)?.is_continue())
+        Ok((before.games.rounds, saver.into_bytes()))
     }
 
     fn maximum(&mut self, found: Found, stop: Stop) -> Maximum {
         let best = self.progress.best.take();
         let value = best.as_ref().map(|best| value_of(&best.z));
-        let (mixture, z_bar) = best.map_or((found.mixture, found.z_bar), |best| (best.mixture, best.z));
-        let distance = self.free.distance(&z_bar);
-        let certificate = Evidence::default().certificate(z_bar, distance, self.rule.tolerance);
+        let Played { mixture, z_bar, .. } = found.game;
+        let (mixture, z_bar) = best.map_or((mixture, z_bar), |best| (best.mixture, best.z));
+        let rounds = self.progress.games.rounds;
         Maximum {
             value,
             upper_bound: f64::INFINITY,
             ceiling: None,
             mixture,
-            // What holds in the model is no claim about the world.
-            certificate: Certificate { verdict: Verdict::Undecided, ..certificate },
-            rounds: self.progress.rounds,
-            oracle_calls: self.progress.rounds,
+            certificate: no_claim(&self.free, z_bar, self.rule.tolerance),
+            rounds,
+            oracle_calls: rounds,
             samples: self.model.samples(),
             stop,
         }
     }
 
-    /// The maximum over a set in the model, and whether there is one.
-    fn play(&mut self, target: &SharedSet) -> Result<(bool, Found)> {
+    /// The maximum over a set in the model, if there is one.
+    fn play(&mut self, target: &SharedSet) -> Result<Played> {
         let mut player = (self.player)(&with_free_objective(target)?)?;
         let rule = StopRule { rounds: self.rule.rounds.min(GAME), ..*self.rule };
         let maximum = maximize(target, player.as_mut(), self.model.oracle()?, &rule, &mut ())?;
         if let Stop::Failed(error) = maximum.stop {
             return Err(error);
         }
-        let lam = player.decision().lam.clone();
-        let found = Found { mixture: maximum.mixture, z_bar: maximum.certificate.z_bar, lam, top: None };
-        Ok((maximum.value.is_some(), found))
+        Ok(Played {
+            mixture: maximum.mixture,
+            z_bar: maximum.certificate.z_bar,
+            lam: player.decision().lam.clone(),
+            hit: maximum.value.is_some(),
+        })
     }
 
     /// Maxima over ever less deep aims, until there is one; that over the set itself where no aim has any.
     fn deepest(&mut self) -> Result<Found> {
-        let (is_feasible, shallow) = self.play(self.set)?;
-        if !is_feasible {
-            return Ok(shallow);
+        let shallow = self.play(self.set)?;
+        if !shallow.hit {
+            return Ok(Found { game: shallow, top: None });
         }
         let (top, dim) = (Some(value_of(&shallow.z_bar)), self.set.dim());
         let deviations = self.model.deviations()[..dim].to_vec();
         if deviations.iter().all(|deviation| deviation.is_finite()) {
             for _ in 0..AIMS {
-                let errors = Errors::AtMost(self.progress.depth.errors(&deviations));
-                let (is_feasible, deep) = self.play(&aim(self.set, &shallow.z_bar[..dim], &errors))?;
-                if is_feasible {
-                    return Ok(Found { top, ..deep });
+                let errors = Errors::AtMost(self.progress.games.depth.errors(&deviations));
+                let deep = self.play(&aim(self.set, &shallow.z_bar[..dim], &errors))?;
+                if deep.hit {
+                    return Ok(Found { game: deep, top });
                 }
-                self.progress.depth.loosen(&deep.lam[..dim], &deviations);
+                self.progress.games.depth.loosen(&deep.lam[..dim], &deviations);
             }
         }
-        Ok(Found { top, ..shallow })
+        Ok(Found { game: shallow, top })
     }
 }
 
 /// What was found in the model.
 struct Found {
-    mixture: Mixed,
-    z_bar: Vec<f64>,
-    lam: Vec<f64>,
+    game: Played,
     /// The model's maximum over all of the set; `None` where it is infeasible in the model.
     top: Option<f64>,
 }
@@ -284,12 +257,7 @@ struct Found {
 /// How far the search has come.
 #[derive(Clone)]
 struct Progress {
-    rounds: usize,
-    won: usize,
-    lost: usize,
-    /// Steps taken by rollouts.
-    rollouts: u64,
-    depth: Depth,
+    games: Games,
     /// The best mixture that was confirmed.
     best: Option<Confirmed>,
     /// The model's maximum when it last moved, and after how many samples that was.
@@ -298,29 +266,19 @@ struct Progress {
 
 impl Progress {
     fn new(set: &SharedSet) -> Self {
-        let settled = (f64::NEG_INFINITY, 0);
-        Self { rounds: 0, won: 0, lost: 0, rollouts: 0, depth: Depth::of(set), best: None, settled }
+        Self { games: Games::new(set), best: None, settled: (f64::NEG_INFINITY, 0) }
     }
 
     fn save(&self, to: &mut Saver) {
-        to.put(&(self.rounds, (self.won, self.lost)));
-        to.put(&self.rollouts);
-        to.put_all(&self.depth.shares);
+        self.games.save(to);
         to.put(&self.best);
         to.put(&self.settled);
     }
 
     fn load(from: &mut Loader, set: &SharedSet, model: &dyn ModelBased) -> Result<Self> {
-        let mut progress = Self::new(set);
-        for count in [&mut progress.rounds, &mut progress.won, &mut progress.lost] {
-            *count = from.get_count("a number of games")?;
-        }
-        progress.rollouts = from.get_where("a number of steps", |steps: &u64| *steps < u64::MAX / 2)?;
-        for share in &mut progress.depth.shares {
-            *share = from.get_where("a depth", |share: &f64| *share >= 0.0 && share.is_finite())?;
-        }
-        progress.best = Confirmed::load(from, set.dim() + 1, &|policy| model.fits(policy))?;
-        progress.settled = from.get_where("a maximum", |(top, _): &(f64, u64)| !top.is_nan())?;
-        Ok(progress)
+        let games = Games::load(from, set)?;
+        let best = Confirmed::load(from, set.dim() + 1, &|policy| model.fits(policy))?;
+        let settled = from.get_where("a maximum", |(top, _): &(f64, u64)| !top.is_nan())?;
+        Ok(Self { games, best, settled })
     }
 }

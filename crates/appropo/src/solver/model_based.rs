@@ -29,8 +29,8 @@ pub fn appropo_model_based(
     rule: &StopRule,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
-    let progress = Progress::new(set);
-    Search { set, player, model, rule, progress }.run(observer)
+    let games = Games::new(set);
+    Search { set, player, model, rule, games }.run(observer)
 }
 
 /// [`appropo_model_based`] from where [`Round::state`] was taken, with a model that was made as it was then.
@@ -43,10 +43,10 @@ pub fn resume_model_based(
     state: &[u8],
 ) -> Result<Solution> {
     let mut loader = Loader::new(state);
-    let progress = Progress::load(&mut loader, set)?;
+    let games = Games::load(&mut loader, set)?;
     model.load(&mut loader)?;
     loader.finish()?;
-    Search { set, player, model, rule, progress }.run(observer)
+    Search { set, player, model, rule, games }.run(observer)
 }
 
 struct Search<'a> {
@@ -54,32 +54,34 @@ struct Search<'a> {
     player: &'a MakePlayer<'a>,
     model: &'a mut dyn ModelBased,
     rule: &'a StopRule,
-    progress: Progress,
+    games: Games,
 }
 
 impl Search<'_> {
     fn run(&mut self, observer: &mut dyn Observer) -> Result<Solution> {
         self.rule.check()?;
         loop {
-            let before = self.progress.clone();
-            self.progress.rounds += 1;
+            let before = self.games.clone();
+            self.games.rounds += 1;
             let game = self.deepest()?;
-            *(if game.hit { &mut self.progress.won } else { &mut self.progress.lost }) += 1;
+            self.games.count(game.hit);
             // Confirming may play episodes: saved before, so that the same ones follow when it is taken up again.
             let state = game.hit.then(|| self.state(&before));
             let stop = self.reason_to_stop(&game).unwrap_or_else(|error| Some(Stop::Failed(error)));
             let state = || state.clone().unwrap_or_else(|| self.state(&before));
-            let stop = match self.show(&game, &state, observer) {
+            let so_far = (self.games.rounds, self.model.samples());
+            let stop = match show(&game, so_far, (self.set.distance(&game.z_bar), None), &state, observer) {
                 Ok(true) => stop,
                 Ok(false) => Some(stop.unwrap_or(Stop::Observer)),
                 Err(error) => Some(Stop::Failed(error)),
             };
-            let stop = stop.or_else(|| self.sample(&game.mixture).err().map(Stop::Failed));
+            let mut sample = || self.games.sample(self.model, &game.mixture, ROLLOUTS);
+            let stop = stop.or_else(|| sample().err().map(Stop::Failed));
             if let Some(stop) = stop {
                 return Ok(self.solution(game, stop));
             }
             if game.hit {
-                self.progress.depth.deepen();
+                self.games.depth.deepen();
             }
         }
     }
@@ -91,59 +93,23 @@ impl Search<'_> {
         } else if self.model.is_spent() {
             Some(Stop::GaveUp)
         } else {
-            (self.progress.rounds >= self.rule.rounds).then_some(Stop::Rounds)
+            (self.games.rounds >= self.rule.rounds).then_some(Stop::Rounds)
         })
     }
 
-    /// Plays in the world to make the model better.
-    fn sample(&mut self, mixture: &Mixed) -> Result<()> {
-        let (samples, progress) = (self.model.samples(), &mut self.progress);
-        if progress.won < progress.lost || 2 * progress.rollouts > samples {
-            return self.model.explore();
-        }
-        self.model.rollout(mixture)?;
-        progress.rollouts += self.model.samples() - samples;
-        Ok(())
-    }
-
     /// The state before a game: games cost no samples, so they are played again.
-    fn state(&self, before: &Progress) -> Result<(usize, Vec<u8>)> {
+    fn state(&self, before: &Games) -> Result<(usize, Vec<u8>)> {
         let mut saver = Saver::default();
         before.save(&mut saver);
         self.model.save(&mut saver)?;
         Ok((before.rounds, saver.into_bytes()))
     }
 
-    fn show(
-        &self,
-        game: &Played,
-        state: &dyn Fn() -> Result<(usize, Vec<u8>)>,
-        observer: &mut dyn Observer,
-    ) -> Result<bool> {
-        let now = Round {
-            round: self.progress.rounds,
-            lam: &game.lam,
-            z_hat: &game.z_bar,
-            z_bar: &game.z_bar,
-            distance: self.set.distance(&game.z_bar),
-            lower_bound: 0.0,
-            samples: self.model.samples(),
-            objective: None,
-            responding: Duration::ZERO,
-            mixture: &|| game.mixture.clone(),
-            state,
-        };
-        Ok(observer.round(&now)?.is_continue())
-    }
-
     fn solution(&self, game: Played, stop: Stop) -> Solution {
-        let distance = self.set.distance(&game.z_bar);
-        let certificate = Evidence::default().certificate(game.z_bar, distance, self.rule.tolerance);
         Solution {
-            // What holds in the model is no claim about the world.
-            certificate: Certificate { verdict: Verdict::Undecided, ..certificate },
+            certificate: no_claim(self.set, game.z_bar, self.rule.tolerance),
             mixture: game.mixture,
-            rounds: self.progress.rounds,
+            rounds: self.games.rounds,
             samples: self.model.samples(),
             stop,
         }
@@ -176,63 +142,112 @@ impl Search<'_> {
             return Ok(shallow);
         }
         for _ in 0..AIMS {
-            let errors = Errors::AtMost(self.progress.depth.errors(&deviations));
+            let errors = Errors::AtMost(self.games.depth.errors(&deviations));
             let deep = self.play(&aim(self.set, &shallow.z_bar, &errors))?;
             if deep.hit {
                 return Ok(deep);
             }
-            self.progress.depth.loosen(&deep.lam, &deviations);
+            self.games.depth.loosen(&deep.lam, &deviations);
         }
         Ok(shallow)
     }
 }
 
 /// A game that was played to its end in the model.
-struct Played {
-    mixture: Mixed,
-    z_bar: Vec<f64>,
-    lam: Vec<f64>,
+pub(super) struct Played {
+    pub mixture: Mixed,
+    pub z_bar: Vec<f64>,
+    pub lam: Vec<f64>,
     /// Whether the aim was reached.
-    hit: bool,
+    pub hit: bool,
 }
 
 /// How far the games have come.
 #[derive(Clone)]
-struct Progress {
-    rounds: usize,
+pub(super) struct Games {
+    pub rounds: usize,
     won: usize,
     lost: usize,
     /// Steps taken by rollouts.
     rollouts: u64,
-    depth: Depth,
+    pub depth: Depth,
 }
 
-impl Progress {
-    fn new(set: &SharedSet) -> Self {
+impl Games {
+    pub fn new(set: &SharedSet) -> Self {
         Self { rounds: 0, won: 0, lost: 0, rollouts: 0, depth: Depth::of(set) }
     }
 
-    fn save(&self, to: &mut Saver) {
+    pub fn count(&mut self, is_won: bool) {
+        *(if is_won { &mut self.won } else { &mut self.lost }) += 1;
+    }
+
+    /// Plays in the world to make the model better: a rollout of the mixture, or what is new while games are lost more
+    /// often than won, and whenever rollouts have taken more than this share of the steps.
+    pub fn sample(&mut self, model: &mut dyn ModelBased, mixture: &Mixed, share: f64) -> Result<()> {
+        let samples = model.samples();
+        if self.won < self.lost || self.rollouts as f64 > share * samples as f64 {
+            return model.explore();
+        }
+        model.rollout(mixture)?;
+        self.rollouts += model.samples() - samples;
+        Ok(())
+    }
+
+    pub fn save(&self, to: &mut Saver) {
         to.put(&(self.rounds, (self.won, self.lost)));
         to.put(&self.rollouts);
         to.put_all(&self.depth.shares);
     }
 
-    fn load(from: &mut Loader, set: &SharedSet) -> Result<Self> {
-        let mut progress = Self::new(set);
-        for count in [&mut progress.rounds, &mut progress.won, &mut progress.lost] {
+    pub fn load(from: &mut Loader, set: &SharedSet) -> Result<Self> {
+        let mut games = Self::new(set);
+        for count in [&mut games.rounds, &mut games.won, &mut games.lost] {
             *count = from.get_count("a number of games")?;
         }
-        progress.rollouts = from.get_where("a number of steps", |steps: &u64| *steps < u64::MAX / 2)?;
-        for share in &mut progress.depth.shares {
+        games.rollouts = from.get_where("a number of steps", |steps: &u64| *steps < u64::MAX / 2)?;
+        for share in &mut games.depth.shares {
             *share = from.get_where("a depth", |share: &f64| *share >= 0.0 && share.is_finite())?;
         }
-        Ok(progress)
+        Ok(games)
     }
+}
+
+/// Shows a game in the model as a round; `false` where the observer has seen enough.
+pub(super) fn show(
+    game: &Played,
+    (rounds, samples): (usize, u64),
+    (distance, objective): (f64, Option<f64>),
+    state: &dyn Fn() -> Result<(usize, Vec<u8>)>,
+    observer: &mut dyn Observer,
+) -> Result<bool> {
+    let now = Round {
+        round: rounds,
+        lam: &game.lam,
+        z_hat: &game.z_bar,
+        z_bar: &game.z_bar,
+        distance,
+        lower_bound: 0.0,
+        samples,
+        objective,
+        responding: Duration::ZERO,
+        mixture: &|| game.mixture.clone(),
+        state,
+    };
+    Ok(observer.round(&now)?.is_continue())
+}
+
+/// What holds in a model is no claim about the world.
+pub(super) fn no_claim(set: &SharedSet, z_bar: Vec<f64>, tolerance: f64) -> Certificate {
+    let distance = set.distance(&z_bar);
+    let certificate = Evidence::default().certificate(z_bar, distance, tolerance);
+    Certificate { verdict: Verdict::Undecided, ..certificate }
 }
 
 /// Rounds of a game: what is predicted by a network may be of no policy, and then a game has no end.
 pub(super) const GAME: usize = 200;
+/// The share of the steps that rollouts may take.
+const ROLLOUTS: f64 = 0.5;
 /// Aims tried before the set itself is good enough.
 pub(super) const AIMS: usize = 30;
 /// How deep the first aim is, in deviations of an episode, and how it changes after a game won or lost.

@@ -2,7 +2,6 @@
 
 mod a2c;
 mod batch;
-pub(super) mod frame;
 mod loss;
 mod novelty;
 mod play;
@@ -15,6 +14,7 @@ pub use ppo::PpoOptions;
 
 use std::sync::Arc;
 
+use super::frame::{Frame, ReturnScale};
 use super::{Episode, EpisodeWindow, Learner, LearnerContext, not_its_own};
 use crate::env::{Environment, Space};
 use crate::error::{Result, dimension, in_range};
@@ -25,7 +25,7 @@ use crate::random::Generator;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use batch::Batch;
 pub use batch::Collect;
-use frame::{Frame, ReturnScale};
+
 use novelty::Novelty;
 
 words! {
@@ -456,12 +456,6 @@ impl Checkpoint for ActorCritic {
         self.horizon = from.get_where("a horizon", |horizon| *horizon != Some(0))?;
         self.taken = from.get()?;
         self.episodes.iter_mut().try_for_each(|episode| episode.load(from))
-    }
-}
-
-fn narrow(from: &[f64], to: &mut [f32]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = *from as f32;
     }
 }
 

@@ -1,6 +1,6 @@
-use super::frame::Moments;
 use crate::env::Space;
 use crate::error::Result;
+use crate::rl::frame::Moments;
 use crate::state::{Loader, Saver, misfit};
 
 /// How new observations are: 1/√n for the n-th visit of a cell (count-based exploration, Tang et al. 2017). Counted

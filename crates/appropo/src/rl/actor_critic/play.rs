@@ -1,7 +1,8 @@
-use super::{ActorCritic, Collect, Critic, narrow};
+use super::{ActorCritic, Collect, Critic};
 use crate::env::Status;
 use crate::error::Result;
 use crate::rl::EpisodeWindow;
+use crate::rl::frame::narrow;
 use crate::vector;
 
 impl ActorCritic {

@@ -42,7 +42,7 @@ impl Frame {
                     *to = ((from - moments.mean[entry]) / moments.deviation(entry)) as f32;
                 }
             }
-            None => super::narrow(observation, input),
+            None => narrow(observation, input),
         }
     }
 
@@ -108,7 +108,7 @@ impl Frame {
                 *weight = (f64::from(*weight) * factor(mean, deviation)) as f32;
             }
         }
-        super::narrow(&biases, &mut parameters[layer.biases.clone()]);
+        narrow(&biases, &mut parameters[layer.biases.clone()]);
     }
 
     fn scale_outputs(
@@ -143,7 +143,7 @@ impl Frame {
 
 /// Running means and variances, entry by entry (Welford 1962).
 #[derive(Debug)]
-pub(super) struct Moments {
+pub(in crate::rl) struct Moments {
     count: f64,
     mean: Vec<f64>,
     squares: Vec<f64>,
@@ -202,7 +202,7 @@ impl Moments {
 /// How large discounted sums of what is gained are, so that a critic need not know: gains are divided by the deviation of
 /// their sums.
 #[derive(Debug)]
-pub(super) struct ReturnScale {
+pub(in crate::rl) struct ReturnScale {
     /// For which reward: another one is learnt anew.
     weights: Vec<f64>,
     moments: Moments,
@@ -250,6 +250,13 @@ impl ReturnScale {
         self.weights = from.get()?;
         self.moments.load(from)?;
         from.get_finite("a return", &mut self.sums)
+    }
+}
+
+/// Copies in single precision.
+pub(in crate::rl) fn narrow(from: &[f64], to: &mut [f32]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from as f32;
     }
 }
 
