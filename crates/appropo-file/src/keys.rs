@@ -42,7 +42,7 @@ pub static CONSTRAINT: [Key; 5] = [
         "measure",
         Kind::Measures,
         "\"failure\"",
-        "A measure, or several. Their entries in this order make up the vector x.",
+        "A measure, one entry of it as in visits[3], or several. In this order they make up the vector x.",
     ),
     Key::defaulted("share", Kind::Flag, "false", "Whether x is divided by the number of steps."),
     Key::defaulted(

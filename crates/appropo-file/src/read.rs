@@ -276,10 +276,15 @@ fn measures(entry: &Entry, measures: &Measures) -> Result<Vec<String>> {
     let known: Vec<&str> = measures.iter().map(|(name, _)| name).collect();
     let named = |item: &Entry| {
         let name = item.text()?;
-        if known.contains(&name) {
+        if measures.range(name).is_ok() {
             return Ok(name.to_owned());
         }
-        let help = suggestion(name, known.iter().copied());
+        let help = match name.split_once('[').map(|(whole, _)| (whole, measures.range(whole))) {
+            Some((whole, Ok(range))) => {
+                format!("{whole} has {} entries, counted from 0, as in {whole}[0]", range.len())
+            }
+            _ => suggestion(name, known.iter().copied()),
+        };
         Err(item.error(format!("\"{name}\" is not one of {}; {help}", known.join(", "))))
     };
     entry.one_or_more()?.iter().map(named).collect()

@@ -21,8 +21,9 @@ ENTRIES = {"a": 1, "b": 1, "pair": 2, "three": 3}
         (a >= 2 * b + 1, "halfspace = { normal = [-1, 2], offset = -1 }"),
         (a + b == 1, "affine = { rows = [[1, 1]], offsets = [1] }"),
         (abs(a - b - 1) <= 2, "slab = { normal = [1, -1], lower = -1, upper = 3 }"),
-        (three[1] <= 0.5, "halfspace = { normal = [0, 1, 0], offset = 0.5 }"),
-        (three[1].between(0, 1), "slab = { normal = [0, 1, 0], lower = 0, upper = 1 }"),
+        (three[1] <= 0.5, "at_most = 0.5"),
+        (three[1].between(0, 1), "between = [0, 1]"),
+        (2 * three[1] <= 1, "halfspace = { normal = [2], offset = 1 }"),
         (pair[0] + 2 * pair[1] >= 3, "halfspace = { normal = [-1, -2], offset = -3 }"),
         (three.sum() - three[0] + a <= 10, "halfspace = { normal = [0, 1, 1, 1], offset = 10 }"),
         (ap.measure("a", "pair").sum() <= 1, "halfspace = { normal = [1, 1, 1], offset = 1 }"),
@@ -82,7 +83,7 @@ def test_entries_are_those_of_the_measure():
     by_entry = [visits[3] <= 0.5, visits.share()[0] <= 0.02]
     by_set = [visits.within(ap.HalfSpace(cells[3], 0.5)), visits.share().within(ap.HalfSpace(cells[0], 0.02))]
     found = [ap.solve(ap.Problem("mars-rover", [*ROVER, *more], discount=0.99)) for more in (by_entry, by_set)]
-    assert found[0].measurements["visits"].tolist() == found[1].measurements["visits"].tolist()
+    assert np.allclose(*(result.measurements["visits"] for result in found), atol=1e-6)
     assert found[0].measurements["visits"][3] <= 0.5 + 1e-6 and found[0].verdict == "feasible"
     assert [row["name"] for row in found[0].constraints][2:] == ["visits[3]", "visits[0]"]
 

@@ -33,10 +33,16 @@ impl Measures {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Where the measure called `name` stands.
+    /// Where the measure called `name` stands, or one entry of it: `visits[3]`.
     pub fn range(&self, name: &str) -> Result<Range<usize>> {
-        self.iter()
-            .find_map(|(n, range)| (n == name).then_some(range))
+        let whole = |name: &str| self.iter().find_map(|(n, range)| (n == name).then_some(range));
+        let one = || {
+            let (name, index) = name.strip_suffix(']')?.split_once('[')?;
+            let entry = whole(name)?.nth(index.parse().ok()?)?;
+            Some(entry..entry + 1)
+        };
+        whole(name)
+            .or_else(one)
             .ok_or_else(|| Error::UnknownMeasure { name: name.into(), known: self.names.clone() })
     }
 
@@ -361,7 +367,13 @@ mod tests {
 
     #[test]
     fn unknown_measures_name_the_known_ones() {
-        let error = Measures::new([("failure", 1), ("visits", 4)]).range("failures").unwrap_err();
+        let measures = Measures::new([("failure", 1), ("visits", 4)]);
+        assert_eq!(measures.range("visits").unwrap(), 1..5);
+        assert_eq!(measures.range("visits[3]").unwrap(), 4..5);
+        for wrong in ["visits[4]", "visits[-1]", "visits[]", "visits[3", "[3]", "visits[3][0]"] {
+            assert!(measures.range(wrong).is_err(), "{wrong}");
+        }
+        let error = measures.range("failures").unwrap_err();
         assert_eq!(error.to_string(), "measure \"failures\" is not one of failure, visits");
     }
 }

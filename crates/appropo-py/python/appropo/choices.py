@@ -102,6 +102,8 @@ class Model(Choice):
 
     posterior_checks: In how many models drawn from the posterior a mixture must lie in the set before the search
     ends. By default 50.
+
+    confirming: Fresh episodes that confirm it then at least. By default 40.
     """
 
     kind = "oracle"
@@ -109,6 +111,7 @@ class Model(Choice):
 
     trials: Any = None
     posterior_checks: Any = None
+    confirming: Any = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -119,7 +122,8 @@ class Universal(Choice):
 
     learning_rate: The step size of gradients. By default 0.001.
 
-    gradient_steps: Updates for every step in the environment. By default 4.
+    gradient_steps: Updates for every one of the first steps in the environment; the more steps are remembered, the
+    fewer, down to one. By default 4.
 
     batch_size: Transitions of an update. By default 32.
 
@@ -174,6 +178,9 @@ class A2C(Learner):
 
     novelty_coef: The weight of visits to what is new, against returns of deviation 1. By default 0.3.
 
+    imitation_coef: The weight of learning again from kept steps that went better than expected, whatever λ they
+    were played for. By default 0.3.
+
     normalize_advantage: Whether advantages are brought to mean 0 and deviation 1. By default false.
 
     norm_obs: Whether observations that are numbers are brought to mean 0 and deviation 1. By default true.
@@ -201,6 +208,7 @@ class A2C(Learner):
     vf_coef: Any = None
     max_grad_norm: Any = None
     novelty_coef: Any = None
+    imitation_coef: Any = None
     normalize_advantage: Any = None
     norm_obs: Any = None
     norm_reward: Any = None
@@ -239,13 +247,16 @@ class PPO(Learner):
 
     novelty_coef: The weight of visits to what is new, against returns of deviation 1; by default 0.3, 0.1 or 0.1.
 
+    imitation_coef: The weight of learning again from kept steps that went better than expected, whatever λ they
+    were played for. By default 0.3.
+
     normalize_advantage: Whether advantages are brought to mean 0 and deviation 1; by default false, true or true.
 
     norm_obs: Whether observations that are numbers are brought to mean 0 and deviation 1. By default true.
 
     norm_reward: Whether rewards are divided by the deviation of their discounted sums. By default true.
 
-    net_arch: Units of each hidden layer; by default one layer of 128, or two of 64 where observations are numbers.
+    net_arch: Units of each hidden layer; by default one layer of 128, two of 128, or two of 64.
 
     activation_fn: The activation of hidden layers; by default relu, tanh or tanh.
 
@@ -269,6 +280,7 @@ class PPO(Learner):
     vf_coef: Any = None
     max_grad_norm: Any = None
     novelty_coef: Any = None
+    imitation_coef: Any = None
     normalize_advantage: Any = None
     norm_obs: Any = None
     norm_reward: Any = None

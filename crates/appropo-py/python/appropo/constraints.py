@@ -12,16 +12,23 @@ from ._appropo import ProblemError, SetError
 from .arguments import number, shown, text
 from .sets import ConvexSet
 
-#: A registered set and its options, a set, or the set for measures of these numbers of entries.
-Stated = tuple[str, Any] | ConvexSet | Callable[[Mapping[str, int]], ConvexSet]
+#: A registered set and its options, or a set.
+Stated = tuple[str, Any] | ConvexSet
+
+
+def entries(measures: Mapping[str, int], name: str) -> int:
+    """How many entries a measure has; 1 for an entry of one."""
+    return measures.get(name, 1)
 
 
 @dataclass(frozen=True, repr=False)
 class Constraint:
     """What the long-term value of some measures must satisfy."""
 
+    #: Names of measures, or of entries of them, such as ``visits[3]``.
     measures: tuple[str, ...]
-    stated: Stated
+    #: The set, or how it follows from the numbers of entries of all measures.
+    stated: Stated | Callable[[Mapping[str, int]], Stated]
     #: The same in words.
     required: str
     is_share: bool = False
@@ -43,15 +50,15 @@ class Constraint:
     def built(self, measures: Mapping[str, int]) -> tuple[_Constraint, ConvexSet]:
         """What the solver sees, where there are these measures with their numbers of entries, and its set."""
         stated = self.stated(measures) if callable(self.stated) else self.stated
-        entries = sum(measures[name] for name in self.measures)
+        count = sum(entries(measures, name) for name in self.measures)
         if isinstance(stated, tuple):
             key, value = stated
             try:
-                stated = ConvexSet(_ConvexSet(key, value, entries))
+                stated = ConvexSet(_ConvexSet(key, value, count))
             except SetError as error:
                 raise ProblemError(f"{self!r}: {error}") from None
-        if stated.dim != entries:
-            raise ProblemError(f"{self!r}: the set has {stated.dim} dimensions, but its measures {entries} entries")
+        if stated.dim != count:
+            raise ProblemError(f"{self!r}: the set has {stated.dim} dimensions, but its measures {count} entries")
         name = self.name or self.expression or ", ".join(self.measures)
         scale = 1.0 if self.unit is None else self.unit
         return _Constraint(name, list(self.measures), stated._core, self.is_share, scale), stated

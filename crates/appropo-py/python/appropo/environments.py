@@ -15,10 +15,11 @@ import numpy as np
 
 from ._appropo import ProblemError, WorldError, registered
 from .arguments import meant, number, numbers, shown, text
+from .spaces import Whole, acted, flattened
 from .vector import OneOf, Together, single
 
-#: The size of a space: how many elements it has, or the bounds of each number.
-Size = int | list[tuple[float, float]]
+#: Steps that are taken to see whether an environment shows what its observation space says.
+PROBED = 1_000
 #: How a measure is found: a constant, the key of an info entry, or a function of the step.
 Measured = float | str | Callable[["Transition"], Any]
 
@@ -84,13 +85,15 @@ def worlds() -> list[str]:
 class Played:
     """An environment as the solver plays it: flat observations and a measurement in every step."""
 
-    def __init__(self, env: Any, measure: Mapping[str, Measured], sizes: list[int] | None = None) -> None:
+    def __init__(
+        self, env: Any, measure: Mapping[str, Measured], sizes: list[int] | None = None, counts: bool = True
+    ) -> None:
         for part in ("observation_space", "action_space"):
             if not hasattr(env, part):
                 raise ProblemError(f"env: {shown(env)} has no {part}; expected an environment of Gymnasium")
         self.env = env
         self._names, self._sizes = list(measure), sizes
-        self.observed = flattened("observation", env.observation_space)
+        self.observed = flattened(env.observation_space, counts)
         self._see = self.observed.flatten
         self._act = acted(env.action_space)
         self._parts = [_part(name, how) for name, how in measure.items()]
@@ -146,6 +149,22 @@ class Played:
                     f'measure "{name}" has {array.size} entries here; expected {size}, as in the first step'
                 )
         return arrays
+
+    def keeps_to_its_space(self) -> bool:
+        """Whether random episodes show what the observation space has, as far as that matters."""
+        space, action_space = self.env.observation_space, self.env.action_space
+        whole = Whole.of(space)
+        if whole is None or not whole.is_seen_by_values or isinstance(self.observed.size, int) and space.shape == ():
+            return True
+        seen, _ = self.env.reset(seed=0)
+        action_space.seed(0)
+        for _ in range(PROBED):
+            if not space.contains(seen):
+                return False
+            seen, _, terminated, truncated, _ = five(self.env.step(action_space.sample()))
+            if terminated or truncated:
+                seen, _ = self.env.reset()
+        return True
 
     def entries(self) -> list[int]:
         """How many entries each measure has, found by taking a step."""
@@ -204,125 +223,6 @@ def five(answer: Any) -> tuple[Any, Any, Any, Any, Any]:
         return observation, reward, terminated, truncated, {**about, "cost": cost}
     found = f"{count} values" if count is not None else type(answer).__name__
     raise WorldError(f"step() returned {found}; expected (observation, reward, terminated, truncated, info)")
-
-
-@dataclass(frozen=True)
-class Flattened:
-    """A space of observations as the solver sees it."""
-
-    size: Size
-    flatten: Callable[[Any], Any]
-    #: The axes of an array of one observation; None where it is no array.
-    ndim: int | None
-
-
-def flattened(what: str, space: Any) -> Flattened:
-    """A space as a number of elements or a vector."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Discrete):
-        return Flattened(int(space.n), _counter(what, space), 0)
-    if isinstance(space, spaces.Box):
-        entries = int(np.prod(space.shape))
-        return Flattened([(-np.inf, np.inf)] * entries, lambda seen: seen, len(space.shape))
-    try:
-        flat = spaces.flatten_space(space)
-        size: Size = [(-np.inf, np.inf)] * flat.shape[0]
-    except (NotImplementedError, AttributeError, TypeError):
-        raise ProblemError(f"the {what} space is {space}; expected one that can be made a vector") from None
-
-    def see(seen: Any) -> Any:
-        try:
-            return spaces.flatten(space, seen)
-        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
-            raise WorldError(f"the {what} is {shown(seen)}; expected one of {space}") from error
-
-    return Flattened(size, see, None if space.shape is None else len(space.shape))
-
-
-def _counter(what: str, space: Any) -> Callable[[Any], int]:
-    """Counts the elements of a Discrete space from 0."""
-    start, end = int(space.start), int(space.start + space.n)
-
-    def count(element: Any) -> int:
-        number = element if type(element) is int else _single(element)
-        if not start <= number < end or number != int(number):
-            raise WorldError(f"the {what} is {shown(element)}; expected one of {space}")
-        return int(number) - start
-
-    return count
-
-
-def _single(value: Any) -> float:
-    """The one number that a value is; NaN where it is none."""
-    try:
-        array = np.asarray(value)
-        return array.item() if array.dtype.kind in "biuf" else np.nan
-    except ValueError:
-        return np.nan
-
-
-def unflattener(space: Any) -> Callable[[Any], Any]:
-    """Turns what the solver sees, a vector, into an observation of this space."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Discrete):
-        start = int(space.start)
-        return lambda observation: int(observation[0]) + start
-    if isinstance(space, spaces.Box):
-        return lambda observation: observation.astype(space.dtype).reshape(space.shape)
-    return lambda observation: spaces.unflatten(space, observation)
-
-
-def chooser(space: Any) -> Callable[[Any], Any]:
-    """Turns what a policy of Python's does into what the solver does."""
-    from gymnasium import spaces
-
-    what = "policy's action"
-    if isinstance(space, spaces.Discrete):
-        return _counter(what, space)
-
-    def choose(action: Any) -> Any:
-        flat = numbers(f"the {what}", action, WorldError).ravel()
-        if flat.size != space.low.size:
-            raise WorldError(f"the {what} is {shown(action)}; expected {space.low.size} numbers")
-        shaped = flat.astype(space.dtype).reshape(space.shape)
-        if np.any(shaped < space.low) or np.any(shaped > space.high):
-            raise WorldError(f"the {what} is {shown(action)}; expected one of {space}; numpy.clip keeps to its bounds")
-        return flat
-
-    return choose
-
-
-def acted(space: Any) -> Callable[[Any], Any]:
-    """Turns what the solver does into an action of this space."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Discrete):
-        start = int(space.start)
-        return (lambda action: action + start) if start else (lambda action: action)
-    if isinstance(space, spaces.Box):
-        shape, dtype = space.shape, space.dtype
-        if dtype.kind in "iu":
-            return lambda action: np.rint(action).astype(dtype).reshape(shape)
-        return lambda action: np.asarray(action, dtype=dtype).reshape(shape)
-    raise ProblemError(f"the action space is {space}; expected Discrete or Box; wrap the environment to have one")
-
-
-def action_size(space: Any) -> Size:
-    """How many actions there are, or their bounds."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Discrete):
-        return int(space.n)
-    acted(space)
-    # A file has no infinity.
-    largest = np.finfo(np.float64).max
-    low, high = (
-        np.nan_to_num(np.asarray(b, dtype=np.float64).ravel(), posinf=largest, neginf=-largest)
-        for b in (space.low, space.high)
-    )
-    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
 
 
 def maker(env: Any) -> tuple[Callable[[int | None], Any], str, int]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import sets
 from ._appropo import ProblemError
 from .arguments import number, shown
-from .constraints import Constraint
+from .constraints import Constraint, Stated, entries
 
 
 class Compared:
@@ -150,40 +150,50 @@ class Linear(Summand):
         if low > high:
             raise ProblemError(f"lower is {shown(lower)}, above upper, which is {shown(upper)}; swap them")
         low, high = low - self._constant, high - self._constant
-        return self._constrained(f"between {low:g} and {high:g}", lambda normal: sets.Slab(normal, low, high))
+        plain = "between", [low, high]
+        return self._constrained(f"between {low:g} and {high:g}", plain, lambda normal: sets.Slab(normal, low, high))
 
     def __le__(self, other: Any) -> Constraint:
         left, bound = self._sides(other)
-        return left._constrained(f"at most {bound:g}", lambda normal: sets.HalfSpace(normal, bound))
+        plain = "at_most", bound
+        return left._constrained(f"at most {bound:g}", plain, lambda normal: sets.HalfSpace(normal, bound))
 
     def __ge__(self, other: Any) -> Constraint:
         left, bound = self._sides(other)
-        return left._constrained(f"at least {bound:g}", lambda normal: sets.HalfSpace(-normal, -bound))
+        plain = "at_least", bound
+        return left._constrained(f"at least {bound:g}", plain, lambda normal: sets.HalfSpace(-normal, -bound))
 
     def __eq__(self, other: object) -> Constraint:  # type: ignore[override]
         left, bound = self._sides(other)
-        return left._constrained(f"equal to {bound:g}", lambda normal: sets.Affine(normal[None], [bound]))
+        plain = "equals", bound
+        return left._constrained(f"equal to {bound:g}", plain, lambda normal: sets.Affine(normal[None], [bound]))
 
     def _sides(self, other: Any) -> tuple[Linear, float]:
         """The sum of all measures, and the number that it is compared with."""
         left = self - other
         return left, 0.0 - left._constant
 
-    def _constrained(self, required: str, make: Callable[[NDArray[np.float64]], sets.ConvexSet]) -> Constraint:
-        """The constraint that a set of weighted sums makes, given their weights."""
+    def _constrained(
+        self, required: str, plain: tuple[str, Any], make: Callable[[NDArray[np.float64]], sets.ConvexSet]
+    ) -> Constraint:
+        """The constraint that a set of weighted sums makes, given their weights; ``plain`` is that of one entry alone."""
         weights = {term: weight for term, weight in self._weights.items() if weight}
         if not weights:
             raise ProblemError("no measure is left in the constraint: all their weights are 0; write another sum")
         shares = {term.is_share for term in weights}
         if len(shares) > 1:
             raise ProblemError("a total and a share per step can't be added; take the .share() of all or of none")
-        names = tuple(dict.fromkeys(term.name for term in weights))
+        whole = {term.name for term in weights if term.entry == "all"}
+        # Entries that nothing is asked of stay out of it.
+        columns = {term: term.name if term.name in whole else str(term) for term in weights}
+        names = tuple(dict.fromkeys(columns.values()))
 
-        def stated(measures: Mapping[str, int]) -> sets.ConvexSet:
-            parts = {name: np.zeros(measures[name]) for name in names}
+        def stated(measures: Mapping[str, int]) -> Stated:
+            parts = {name: np.zeros(entries(measures, name)) for name in names}
             for term, weight in weights.items():
-                parts[term.name][term.places(measures[term.name])] += weight
-            return make(np.concatenate(list(parts.values())))
+                place = term.places(measures[term.name])
+                parts[columns[term]][place if term.name in whole else 0] += weight
+            return plain if [*weights.values()] == [1.0] and not whole else make(np.concatenate(list(parts.values())))
 
         return Constraint(names, stated, required, shares.pop(), _written(weights))
 

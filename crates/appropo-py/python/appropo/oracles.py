@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from ._appropo import Network, ProblemError, RunError, WorldError
 from .arguments import numbers, shown, text, whole
-from .environments import Played, chooser, unflattener
+from .environments import Played
 from .extras import needed
+from .spaces import Whole, chooser
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -67,17 +68,17 @@ class Asked:
         return self._acting(self._kept[number])
 
     def _acting(self, policy: Any) -> Acting:
-        return Acting(policy, self._oracle, self._problem._played().env, self._kept)
+        return Acting(policy, self._oracle, self._problem._played(), self._kept)
 
 
 class Acting:
     """A policy of Python's as the solver acts with it."""
 
-    def __init__(self, policy: Any, oracle: Any, env: Any, kept: list[Any]) -> None:
+    def __init__(self, policy: Any, oracle: Any, played: Played, kept: list[Any]) -> None:
         self._policy = policy
         self._kept = kept
         self._oracle = oracle
-        self._seen, self._chosen = unflattener(env.observation_space), chooser(env.action_space)
+        self._seen, self._chosen = played.observed.unflatten, chooser(played.env.action_space)
         self._predict = getattr(policy, "predict", None)
         if self._predict is None and not callable(policy):
             raise ProblemError(
@@ -258,6 +259,9 @@ def _network(policy: Any) -> Network | None:
         return None
     if not isinstance(policy.action_net, nn.Linear) or policy.use_sde:
         return None
+    counts, whole = isinstance(policy.observation_space, Discrete), Whole.of(policy.observation_space)
+    if not counts and whole is not None and whole.is_seen_by_values:
+        return None
     linear = [layer for layer in policy.mlp_extractor.policy_net if isinstance(layer, nn.Linear)]
     between = {type(layer) for layer in policy.mlp_extractor.policy_net} - {nn.Linear}
     names = {nn.Tanh: "tanh", nn.ReLU: "relu"}
@@ -268,7 +272,6 @@ def _network(policy: Any) -> Network | None:
         (layer.weight.detach().cpu().numpy(), layer.bias.detach().cpu().numpy().tolist())
         for layer in [*linear, policy.action_net]
     ]
-    counts = isinstance(policy.observation_space, Discrete)
     if hasattr(policy.action_space, "n"):
         return Network(layers, activation, counts)
     if policy.squash_output or not hasattr(policy, "log_std"):

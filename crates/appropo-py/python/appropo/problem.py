@@ -12,21 +12,12 @@ from ._appropo import Problem as _Problem
 from .arguments import counted, meant, number, place, shown, text, whole
 from .choice import Choice
 from .constraints import Constraint
-from .environments import (
-    BuiltIn,
-    Measured,
-    Played,
-    Transition,
-    acted,
-    action_size,
-    maker,
-    with_reward_and_steps,
-    worlds,
-)
+from .environments import BuiltIn, Measured, Played, Transition, maker, with_reward_and_steps, worlds
 from .oracles import Asked
 from .policy import Shape
 from .sets import ConvexSet
 from .shared import Shared
+from .spaces import acted, action_size
 from .tabular import model_of
 
 
@@ -71,7 +62,7 @@ class Problem(Shared):
         self.name = name or by_default
         measures = dict(_Problem(self.name, core, [], discount, horizon).measures)
         for asked in (name for constraint in self.constraints for name in constraint.measures):
-            if asked not in measures:
+            if asked not in measures and asked.partition("[")[0] not in measures:
                 add = "" if is_built_in else f'; add it to measure={{"{asked}": ...}}'
                 known = ", ".join(measures)
                 raise ProblemError(f'measure "{asked}" is not one of {known}{add}{meant(asked, measures)}')
@@ -103,10 +94,13 @@ class Problem(Shared):
     def _external(self, env: Any, measure: Mapping[str, Measured], horizon: int | None) -> tuple[Env, str, int | None]:
         make, about, num_envs = maker(env)
         first = Played(make(None), measure)
+        counts = first.keeps_to_its_space()
+        if not counts:
+            first = Played(first.env, measure, counts=False)
         spare = [first]
 
         def played(copy: int | None = None) -> Played:
-            return spare.pop() if spare and copy is None else Played(make(copy), measure, sizes)
+            return spare.pop() if spare and copy is None else Played(make(copy), measure, sizes, counts)
 
         self._played = played
         self._shape = Shape(first.observed.flatten, acted(first.env.action_space), first.observed.ndim)

@@ -8,7 +8,9 @@ use crate::error::{Error, Result};
 use crate::evaluate;
 use crate::measurement::Selection;
 use crate::options::{Entry, Given, Key, Kind, Options, Result as OptionResult, Step, Table, options, words};
-use crate::oracle::{AnyOracle, Cache, Exact, ExactOptions, Learned, MakeOracle, OracleContext, Planner};
+use crate::oracle::{
+    AnyOracle, Cache, Exact, ExactOptions, Learned, MakeOracle, ModelOptions, OracleContext, Planner,
+};
 use crate::outcome::{Historian, Optimum, Outcome};
 use crate::player::{FullyCorrectiveOptions, MakePlayer, Player, PlayerContext};
 use crate::problem::{Objective, Problem};
@@ -42,13 +44,16 @@ options! {
     }
 }
 
+/// Pairs of a state and an action that a model is learnt of by default at most: it is planned in after every step.
+const COUNTED: usize = 50_000;
+
 /// The keys that name an oracle and a player, and the options besides.
 static KEYS: [Key; 4] = [
     Key::optional(
         "oracle",
         Kind::Name,
         "\"exact\"",
-        "Who answers λ; by default exact, or ppo where there is no model.",
+        "Who answers λ; by default exact; where there is no model, model if states can be counted, else ppo.",
     ),
     Key::defaulted("player", Kind::Name, "\"fully-corrective\"", "Who chooses λ."),
     AppropoOptions::KEYS[0],
@@ -66,22 +71,26 @@ pub(super) static ENTRY: MethodEntry = MethodEntry {
 #[derive(Debug, Clone)]
 pub struct Appropo {
     player: Arc<dyn MakePlayer>,
-    /// `None`: by whether the model is known.
+    /// `None`: by what is known of the world.
     oracle: Option<Arc<dyn MakeOracle>>,
     /// The oracle where the model is known and none is named.
     planning: Arc<dyn MakeOracle>,
-    /// The oracle where it is not.
+    /// The oracle where it is not, but states can be counted.
+    counting: Arc<dyn MakeOracle>,
+    /// The oracle where they can't.
     learning: Arc<dyn MakeOracle>,
     options: AppropoOptions,
 }
 
 impl Default for Appropo {
-    /// The corrective player, and planning where the model is known, else PPO.
+    /// The corrective player, and planning where the model is known; else a learnt model where states can be counted, and
+    /// PPO where they can't.
     fn default() -> Self {
         Self {
             player: Arc::new(FullyCorrectiveOptions::default()),
             oracle: None,
             planning: Arc::new(ExactOptions::default()),
+            counting: Arc::new(ModelOptions::default()),
             learning: Arc::new(Learned::by(PpoOptions::default())),
             options: AppropoOptions::default(),
         }
@@ -114,6 +123,7 @@ impl Appropo {
             player: registry.player(given, table)?,
             oracle: given.get("oracle").map(|entry| registry.oracle(&entry, table)).transpose()?,
             planning: named(by_default.planning.as_ref())?,
+            counting: named(by_default.counting.as_ref())?,
             learning: named(by_default.learning.as_ref())?,
             options: AppropoOptions::read(given)?,
         })
@@ -121,11 +131,14 @@ impl Appropo {
 
     /// The oracle in force.
     fn oracle_for(&self, problem: &Problem) -> Arc<dyn MakeOracle> {
-        match (&self.oracle, problem.model()) {
-            (Some(oracle), _) => Arc::clone(oracle),
-            (None, Some(_)) => Arc::clone(&self.planning),
-            (None, None) => Arc::clone(&self.learning),
-        }
+        let env = problem.env();
+        let pairs = env.observations().count().zip(env.actions().count()).map(|(s, a)| s.saturating_mul(a));
+        Arc::clone(match (&self.oracle, problem.model(), pairs) {
+            (Some(oracle), _, _) => oracle,
+            (None, Some(_), _) => &self.planning,
+            (None, None, Some(..=COUNTED)) => &self.counting,
+            (None, None, _) => &self.learning,
+        })
     }
 
     fn rule(&self, budget: &Budget) -> StopRule {
@@ -437,7 +450,8 @@ fn beneath(name: &str, error: Error) -> Error {
 mod tests {
     use super::*;
     use crate::constraint::Constraint;
-    use crate::env::mars_rover;
+    use crate::env::cart_pole::CartPole;
+    use crate::env::{EnvSpec, Simulator, mars_rover};
     use crate::options::Measurements;
     use crate::player::BlackwellOptions;
 
@@ -453,6 +467,23 @@ mod tests {
         let Error::Option(error) = error else { unreachable!("{error:?}") };
         let path = ["fully-corrective", "anchor", "failrue"].map(|key| Step::Key(key.into()));
         assert_eq!(error.path, path);
+    }
+
+    /// Planning where there is a model, a model where there could be one, and else a network.
+    #[test]
+    fn the_oracle_follows_from_the_world() {
+        let rover = mars_rover::world("4x4", 0.05).unwrap();
+        let model = Arc::clone(&rover.model);
+        let played = EnvSpec::playable(move |horizon| Simulator::new(Arc::clone(&model), horizon));
+        let cart = EnvSpec::playable(CartPole::new);
+        for (env, measure, expected) in
+            [(rover.into(), "failure", "exact"), (played, "failure", "model"), (cart, "steps", "ppo")]
+        {
+            let safety = Constraint::at_most(measure, 0.3).unwrap();
+            let problem = Problem::builder(env).discount(0.99).constraint(safety).build().unwrap();
+            let table = Method::table(&Appropo::default(), &problem, &Budget::default()).unwrap();
+            assert_eq!(table.get("oracle"), Some(&expected.into()));
+        }
     }
 
     /// A table of no options was written, and not known when it was read.

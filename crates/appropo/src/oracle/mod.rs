@@ -22,12 +22,13 @@ use std::sync::Arc;
 use crate::certificate::Bound;
 use crate::env::{EnvSpec, Environment, Interruptible, StopSignal};
 use crate::error::Result;
-use crate::measurement::{Discounting, Selection, Spread};
+use crate::measurement::{Discounting, Estimate, Selection, Spread};
 use crate::options::{Given, Registered, Result as OptionResult, Table};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::random::Generator;
-use crate::set::SharedSet;
+use crate::set::{ConvexSet, Errors, SharedSet, holds};
 use crate::state::Checkpoint;
+use crate::vector;
 
 /// An answer to λ: a policy, its measurements, and what is known of all others.
 #[derive(Debug, Clone)]
@@ -108,8 +109,8 @@ pub trait ModelBased: Checkpoint {
     /// Whether no more steps can be taken.
     fn is_spent(&self) -> bool;
 
-    /// How much episodes differed in the world so far, entry by entry; not finite below two episodes.
-    fn deviations(&self) -> Vec<f64>;
+    /// How much episodes of a mixed policy differ as far as is known, entry by entry; not finite where nothing is.
+    fn deviations(&mut self, mixture: &Mixed) -> Result<Vec<f64>>;
 
     /// What a mixed policy measures, if it lies in the set as far as can be told: in every model that may as well be true,
     /// or in fresh episodes.
@@ -128,6 +129,35 @@ pub trait ModelBased: Checkpoint {
 
     /// Steps taken in the environment so far.
     fn samples(&self) -> u64;
+}
+
+/// Episodes that confirm a mixture at most, unless more are asked for.
+const MOST_CONFIRMING: usize = 400;
+/// Standard errors by which fresh episodes must keep away from the set's edge.
+const SURE: f64 = 2.0;
+/// Episodes before which a mixture is not given up.
+const FIRST_LOOK: usize = 3;
+/// Standard errors outside the set at which it is.
+const HOPELESS: f64 = 0.5;
+
+/// How long an episode that confirms is at most, in times 1/(1 − γ): a policy that turns in circles is not to use up the
+/// budget, and what comes later counts little.
+const LONG: f64 = 3.0;
+
+/// Whether more fresh episodes may put their mean into the set.
+fn gives_hope(fresh: &Estimate, set: &SharedSet) -> bool {
+    let (mean, spread) = fresh.with_spread();
+    let error = vector::norm(&spread.deviations) / spread.episodes.sqrt();
+    fresh.count() < FIRST_LOOK || set.distance(&mean) <= HOPELESS * error
+}
+
+/// Whether fresh episodes put their mean into the set, if their deviations are at least these: what is rare may not have
+/// happened yet.
+fn is_sure(fresh: &Estimate, deviations: &[f64], set: &SharedSet, tolerance: f64) -> bool {
+    let (mean, spread) = fresh.with_spread();
+    let error = |(seen, least): (&f64, &f64)| SURE * seen.max(*least) / spread.episodes.sqrt();
+    let errors = spread.deviations.iter().zip(deviations).map(error).collect();
+    holds(set, &mean, &Errors::Standard(errors), tolerance)
 }
 
 impl fmt::Debug for dyn ModelBased {

@@ -2,9 +2,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    AnyOracle, Exact, MakeOracle, ModelBased, OracleContext, OracleEntry, Planner, Respond, Response,
+    AnyOracle, Exact, LONG, MOST_CONFIRMING, MakeOracle, ModelBased, MonteCarlo, OracleContext, OracleEntry,
+    Planner, Respond, Response, gives_hope, is_sure,
 };
-use crate::env::{EnvSpec, Environment, Status, TabularMdp, countable};
+use crate::env::{EnvSpec, Environment, Simulator, Status, TabularMdp, countable};
 use crate::error::{Result, in_range, not_too_large};
 use crate::measurement::{Discounting, Estimate};
 use crate::options::{Kind, Options, Table, options};
@@ -21,6 +22,8 @@ options! {
         trials: usize = Kind::Count(1, 1_000_000), defaulted "1";
         /// In how many models drawn from the posterior a mixture must lie in the set before the search ends.
         posterior_checks: usize = Kind::Count(1, 1_000_000), defaulted "50";
+        /// Fresh episodes that confirm it then at least.
+        confirming: usize = Kind::Count(4, 1_000_000), defaulted "40";
     }
 }
 
@@ -72,8 +75,6 @@ pub struct Model {
     known: HashMap<Vec<(usize, u64)>, u32>,
     starts: Vec<(usize, u32)>,
     samples: u64,
-    /// The measurements of all episodes so far.
-    played: Estimate,
     /// The oracle of the model as it is; `None` once an episode has begun.
     planned: Option<ModelOracle>,
     rng: Generator,
@@ -117,6 +118,9 @@ impl Respond for ModelOracle {
 /// How likely a plan must be to meet something new for it to be worth playing on.
 const REACH: f64 = 0.02;
 
+/// Episodes played in the model to see how much they differ.
+const SIMULATED: usize = 200;
+
 /// How many times the surprises of the model those of drawn ones are.
 const POSTERIOR_SURPRISE: f64 = 4.0;
 
@@ -139,7 +143,6 @@ impl Model {
             not_too_large("horizon times states times actions", &[horizon, states, actions], 200_000_000)?;
         }
         in_range("trials", options.trials as f64, options.trials > 0, "1 or more")?;
-        let dim = world.measures().dim();
         let endless = discounting.gamma() == 1.0 && discounting.horizon().is_none();
         Ok(Self {
             episode: Episode::new(world, discounting.gamma(), limit),
@@ -154,7 +157,6 @@ impl Model {
             known: HashMap::new(),
             starts: Vec::new(),
             samples: 0,
-            played: Estimate::new(dim),
             planned: None,
             rng,
         })
@@ -186,7 +188,11 @@ impl Model {
         let rewards: Vec<f64> = new.chain(vec![0.0; self.actions]).collect();
         let (gamma, decisions) = (self.discounting.gamma(), rl::decision_states(&model));
         match self.discounting.horizon() {
-            Some(horizon) => Ok(rl::backward_induction(&model, gamma, horizon, &decisions, &rewards)),
+            Some(horizon) => {
+                // Sooner is better also where nothing is discounted, and the horizon's end is worth the way.
+                let gamma = gamma.min(1.0 - 1.0 / (horizon as f64 + 1.0));
+                Ok(rl::backward_induction(&model, gamma, horizon, &decisions, &rewards))
+            }
             None => rl::policy_iteration(&model, gamma, &decisions, &rewards, 0.0),
         }
     }
@@ -198,10 +204,6 @@ impl Model {
     }
 
     fn start(&mut self) -> Result<()> {
-        // An episode that was left says nothing of whole ones.
-        if self.episode.steps() > 0 && self.episode.status() != Status::Running {
-            self.played.add(self.episode.sum());
-        }
         self.episode.start(&mut self.rng)?;
         let start = self.episode.observation()[0] as usize;
         match self.starts.iter_mut().find(|(state, _)| *state == start) {
@@ -222,8 +224,25 @@ impl Model {
         let status = self.episode.step(&[action as f64], &mut self.rng)?;
         self.samples += 1;
         let was_trusted = self.is_trusted(pair);
-        self.record(pair, if status == Status::Ended { None } else { Some(self.episode.observation()[0]) });
+        // An end at the horizon is that of time, which states do not show.
+        let is_in_time = self.discounting.horizon().is_none_or(|horizon| self.episode.steps() < horizon);
+        let is_end = status == Status::Ended && is_in_time;
+        self.record(pair, if is_end { None } else { Some(self.episode.observation()[0]) });
         Ok(!was_trusted)
+    }
+
+    /// An episode of a mixed policy, of so many steps at most.
+    fn play(&mut self, mixture: &Mixed, most: f64) -> Result<()> {
+        self.start()?;
+        let (mut memory, mut action) = (Memory::default(), [0.0]);
+        if let Some(policy) = mixture.draw(&mut self.rng) {
+            while self.goes_on() && (self.episode.steps() as f64) < most {
+                let (observation, step) = (self.episode.observation(), self.episode.steps());
+                policy.act(observation, step, &mut self.rng, &mut memory, &mut action);
+                self.step(action[0] as usize)?;
+            }
+        }
+        Ok(())
     }
 
     fn record(&mut self, pair: usize, next: Option<f64>) {
@@ -348,18 +367,8 @@ impl ModelBased for Model {
     }
 
     fn rollout(&mut self, mixture: &Mixed) -> Result<()> {
-        self.start()?;
-        let (mut memory, mut action) = (Memory::default(), [0.0]);
-        if let Some(policy) = mixture.draw(&mut self.rng) {
-            // What comes later counts little, and a policy that turns in circles teaches little.
-            let enough = 1.0 / (1.0 - self.discounting.gamma());
-            while self.goes_on() && (self.episode.steps() as f64) < enough {
-                let (observation, step) = (self.episode.observation(), self.episode.steps());
-                policy.act(observation, step, &mut self.rng, &mut memory, &mut action);
-                self.step(action[0] as usize)?;
-            }
-        }
-        Ok(())
+        // What comes later counts little, and a policy that turns in circles teaches little.
+        self.play(mixture, 1.0 / (1.0 - self.discounting.gamma()))
     }
 
     fn explore(&mut self) -> Result<()> {
@@ -371,10 +380,16 @@ impl ModelBased for Model {
         self.samples >= self.budget
     }
 
-    fn deviations(&self) -> Vec<f64> {
-        self.played.with_spread().1.deviations
+    /// Those of episodes played in the model, which cost nothing.
+    fn deviations(&mut self, mixture: &Mixed) -> Result<Vec<f64>> {
+        let world = Simulator::new(Arc::new(self.estimated(false, None)?), self.discounting.horizon());
+        let episode = Episode::new(Box::new(world), self.discounting.gamma(), self.episode.limit());
+        let (mut estimate, mut rng) = (Estimate::new(self.episode.z().len()), self.rng.clone());
+        MonteCarlo::new(episode, &mut rng).play(mixture, SIMULATED, &mut estimate)?;
+        Ok(estimate.with_spread().1.deviations)
     }
 
+    /// First in models that may as well be true, then in fresh episodes, which are learnt from like any other.
     fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Vec<f64>>> {
         for draw in 0..self.options.posterior_checks {
             if !set.contains(&self.posterior_sample(mixture, draw)?, tolerance) {
@@ -382,11 +397,26 @@ impl ModelBased for Model {
             }
         }
         self.oracle()?;
-        self.planned.as_ref().map(|planned| planned.exact.measure(mixture)).transpose()
+        let measured = self.planned.as_ref().map(|planned| planned.exact.measure(mixture)).transpose()?;
+        let deviations = self.deviations(mixture)?;
+        let (mut fresh, before) = (Estimate::new(self.episode.z().len()), self.samples);
+        while fresh.count() < MOST_CONFIRMING && self.samples - before < self.budget / 10 && !self.is_spent()
+        {
+            self.play(mixture, LONG / (1.0 - self.discounting.gamma()))?;
+            fresh.add(self.episode.sum());
+            if !gives_hope(&fresh, set) {
+                return Ok(None);
+            }
+            if fresh.count() >= self.options.confirming && is_sure(&fresh, &deviations, set, tolerance) {
+                return Ok(measured);
+            }
+        }
+        // Where the steps are enough for too few episodes, they say little, and the models all the more.
+        Ok(measured.filter(|_| fresh.count() < self.options.confirming))
     }
 
     fn posterior(&mut self, mixture: &Mixed) -> Result<Option<(Vec<f64>, Vec<f64>)>> {
-        let mut estimate = Estimate::new(self.played.dim());
+        let mut estimate = Estimate::new(self.episode.z().len());
         for draw in 0..self.options.posterior_checks.max(2) {
             estimate.add(&self.posterior_sample(mixture, draw)?);
         }
@@ -415,7 +445,6 @@ impl Checkpoint for Model {
         }
         to.put(&self.starts);
         to.put(&self.samples);
-        to.put(&self.played);
         to.put(&self.rng);
         self.episode.save(to)
     }
@@ -441,7 +470,6 @@ impl Checkpoint for Model {
         let fits = |(state, count): &(usize, u32)| *state < states && (1..u32::MAX / 2).contains(count);
         self.starts = from.get_where("a start", |starts: &Vec<_>| starts.iter().all(fits))?;
         self.samples = from.get()?;
-        self.played = from.get_where("an estimate", |played: &Estimate| played.mean().len() == dim)?;
         self.rng = from.get()?;
         self.planned = None;
         self.episode.load(from)

@@ -2,7 +2,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{AnyOracle, MakeOracle, ModelBased, OracleContext, OracleEntry, Respond, Response};
+use super::{
+    AnyOracle, LONG, MOST_CONFIRMING, MakeOracle, ModelBased, OracleContext, OracleEntry, Respond, Response,
+    gives_hope, is_sure,
+};
 use crate::env::{EnvSpec, Environment, Status};
 use crate::error::{Error, Result};
 use crate::measurement::{Discounting, Estimate};
@@ -11,7 +14,7 @@ use crate::policy::{AnyPolicy, Memory, Mixed, Policy};
 use crate::random::{self, Generator};
 use crate::rl::Episode;
 use crate::rl::universal::{Batch, Critics, CriticsOptions, Encoder, Novelty, Replay, Transition};
-use crate::set::{ConvexSet, Errors, SharedSet, holds};
+use crate::set::SharedSet;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::vector;
 
@@ -22,7 +25,7 @@ options! {
         net_arch: Vec<usize> = Kind::Counts(1, 65_536), defaulted "[128, 128]";
         /// The step size of gradients.
         learning_rate: f64 = Kind::Number(Range::POSITIVE), defaulted "0.001";
-        /// Updates for every step in the environment.
+        /// Updates for every one of the first steps in the environment; the more steps are remembered, the fewer, down to one.
         gradient_steps: usize = Kind::Count(1, 1000), defaulted "4";
         /// Transitions of an update.
         batch_size: usize = Kind::Count(1, 65_536), defaulted "32";
@@ -129,18 +132,11 @@ struct Answers {
 const ASKED: usize = 256;
 const STARTS: usize = 32;
 
+/// The first steps, with as many updates as were asked for.
+const ALL_UPDATES: u64 = 5_000;
+
 /// Episodes without anything new after which the first look around ends.
 const IDLE: usize = 3;
-/// Episodes that confirm a mixture at most, unless more are asked for.
-const MOST_CONFIRMING: usize = 400;
-/// How long an episode that confirms is at most, in times 1/(1 − γ).
-const LONG: f64 = 3.0;
-/// Episodes before which a mixture is not given up.
-const FIRST_LOOK: usize = 3;
-/// Standard errors by which fresh episodes must keep away from the set's edge.
-const SURE: f64 = 2.0;
-/// Standard errors outside the set at which a mixture is given up.
-const HOPELESS: f64 = 0.5;
 
 /// The parts of batches that are learnt for λs that games asked for, and for λs near them; the rest is for any λ.
 const FOR_ASKED: f64 = 0.5;
@@ -263,7 +259,8 @@ impl Universal {
             ended: status == Status::Ended || is_cut_off,
         });
         std::mem::swap(&mut self.observation, &mut self.next);
-        (0..self.options.gradient_steps).for_each(|_| self.learn());
+        let updates = ALL_UPDATES * self.options.gradient_steps as u64 / self.samples;
+        (0..updates.clamp(1, self.options.gradient_steps as u64)).for_each(|_| self.learn());
         Ok(())
     }
 
@@ -380,30 +377,25 @@ impl ModelBased for Universal {
         self.samples >= self.budget
     }
 
-    fn deviations(&self) -> Vec<f64> {
-        self.played.with_spread().1.deviations
+    /// Those of all episodes so far: most are of mixtures such as this one.
+    fn deviations(&mut self, _: &Mixed) -> Result<Vec<f64>> {
+        Ok(self.played.with_spread().1.deviations)
     }
 
     /// Plays fresh episodes, which are learnt from like any other, as long as they give hope.
     fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Vec<f64>>> {
         let (mut estimate, before) = (Estimate::new(self.sizes.len()), self.samples);
         while !self.is_spent() {
-            // A policy that turns in circles is not to use up the budget; what comes later counts little.
             self.play(mixture, LONG / (1.0 - self.discounting.gamma()))?;
             estimate.add(self.episode.sum());
-            let count = estimate.count();
-            if count < FIRST_LOOK {
-                continue;
-            }
-            let (mean, spread) = estimate.with_spread();
-            let errors: Vec<f64> = spread.deviations.iter().map(|d| d / spread.episodes.sqrt()).collect();
-            if set.distance(&mean) > HOPELESS * vector::norm(&errors) {
+            if !gives_hope(&estimate, set) {
                 return Ok(None);
             }
+            let count = estimate.count();
             let is_enough = self.samples - before >= self.budget / 20 || count >= MOST_CONFIRMING;
             if count >= self.options.confirming && is_enough {
-                let errors = errors.into_iter().map(|error| SURE * error).collect();
-                return Ok(holds(set, &mean, &Errors::Standard(errors), tolerance).then_some(mean));
+                return Ok(is_sure(&estimate, &vec![0.0; set.dim()], set, tolerance)
+                    .then(|| estimate.mean().to_vec()));
             }
         }
         Ok(None)

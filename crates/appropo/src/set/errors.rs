@@ -78,7 +78,7 @@ pub(crate) fn holds(set: &SharedSet, x: &[f64], errors: &Errors, tolerance: f64)
             .all(|(block, range)| holds(block, &x[range.clone()], &errors.block(range), tolerance)),
         None => match set.tightened(x, errors) {
             Some(inner) => inner.contains(x, tolerance),
-            None => set.contains(x, tolerance + 2.0 * vector::norm(errors.entries())),
+            None => set.contains(x, tolerance + vector::norm(errors.entries())),
         },
     }
 }

@@ -157,7 +157,7 @@ pub(super) struct Game<'a> {
 }
 
 /// Standard errors by which fresh episodes must keep away from the set's edge to confirm a mixture.
-const CONFIRMING_ERRORS: f64 = 2.0;
+const CONFIRMING_ERRORS: f64 = 4.0;
 
 /// How often a mixture is looked at again before another answer is asked for.
 const LOOKS: usize = 20;

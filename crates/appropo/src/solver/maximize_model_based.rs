@@ -232,7 +232,7 @@ impl Search<'_> {
             return Ok(Found { game: shallow, top: None });
         }
         let (top, dim) = (Some(value_of(&shallow.z_bar)), self.set.dim());
-        let deviations = self.model.deviations()[..dim].to_vec();
+        let deviations = self.model.deviations(&shallow.mixture)?[..dim].to_vec();
         if deviations.iter().all(|deviation| deviation.is_finite()) {
             for _ in 0..AIMS {
                 let errors = Errors::AtMost(self.progress.games.depth.errors(&deviations));

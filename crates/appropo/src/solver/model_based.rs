@@ -137,7 +137,7 @@ impl Search<'_> {
     /// Games for ever less deep aims, until one is won; the set itself where none is.
     fn deepest(&mut self) -> Result<Played> {
         let shallow = self.play(self.set)?;
-        let deviations = self.model.deviations();
+        let deviations = self.model.deviations(&shallow.mixture)?;
         if !shallow.hit || deviations.iter().any(|deviation| !deviation.is_finite()) {
             return Ok(shallow);
         }

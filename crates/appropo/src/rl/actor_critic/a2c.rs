@@ -29,6 +29,8 @@ options! {
         max_grad_norm: f64 = Kind::Number(Range::POSITIVE), defaulted "0.5";
         /// The weight of visits to what is new, against returns of deviation 1.
         novelty_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.3";
+        /// The weight of learning again from kept steps that went better than expected, whatever λ they were played for.
+        imitation_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.3";
         /// Whether advantages are brought to mean 0 and deviation 1.
         normalize_advantage: bool = Kind::Flag, defaulted "false";
         /// Whether observations that are numbers are brought to mean 0 and deviation 1.
@@ -72,6 +74,7 @@ impl MakeLearner for A2cOptions {
             vf_coef: self.vf_coef as f32,
             max_grad_norm: self.max_grad_norm as f32,
             novelty_coef: self.novelty_coef as f32,
+            imitation_coef: self.imitation_coef as f32,
             normalize_advantage: self.normalize_advantage,
             norm_obs: self.norm_obs,
             norm_reward: self.norm_reward,

@@ -6,6 +6,7 @@ mod loss;
 mod novelty;
 mod play;
 mod ppo;
+mod recall;
 
 pub use a2c::A2cOptions;
 pub(super) use a2c::ENTRY as A2C_ENTRY;
@@ -27,6 +28,7 @@ use batch::Batch;
 pub use batch::Collect;
 
 use novelty::Novelty;
+use recall::Recall;
 
 words! {
     /// How the learning rate goes on.
@@ -92,6 +94,8 @@ pub struct ActorCriticOptions {
     pub max_grad_norm: f32,
     /// The weight of what is new among the observations, against returns of deviation 1.
     pub novelty_coef: f32,
+    /// The weight of learning again from what went better than expected.
+    pub imitation_coef: f32,
     /// Whether advantages are brought to mean 0 and deviation 1.
     pub normalize_advantage: bool,
     /// Whether observations that are numbers are brought to mean 0 and deviation 1.
@@ -120,6 +124,7 @@ impl ActorCriticOptions {
             vf_coef: 0.5,
             max_grad_norm: 0.5,
             novelty_coef: 0.0,
+            imitation_coef: 0.0,
             normalize_advantage: false,
             norm_obs: true,
             norm_reward: false,
@@ -157,6 +162,7 @@ setters!(ActorCriticOptions {
     vf_coef: f32,
     max_grad_norm: f32,
     novelty_coef: f32,
+    imitation_coef: f32,
     normalize_advantage: bool,
     norm_obs: bool,
     norm_reward: bool,
@@ -205,6 +211,9 @@ pub struct ActorCritic {
     returns: ReturnScale,
     /// `None` where nothing is made of it.
     novelty: Option<Novelty>,
+    /// `None` where nothing is learnt from again.
+    recall: Option<Recall>,
+    recalled: Batch,
     /// The actor's parameters, those of `actions`, and the critic's.
     parameters: Vec<f32>,
     gradient: Vec<f32>,
@@ -265,6 +274,7 @@ impl ActorCritic {
         };
         let novelty = (options.novelty_coef > 0.0).then(|| Novelty::new(&observations));
         let heads = rewards + usize::from(novelty.is_some());
+        let recalls = options.imitation_coef > 0.0 && options.critic == Critic::Reward;
         let shape = |policy: usize, value: usize| Shape {
             inputs,
             hidden: options.net_arch.clone(),
@@ -286,7 +296,7 @@ impl ActorCritic {
             (1..=10_000_000).contains(&rows),
             "between 1 and 10,000,000",
         )?;
-        let chunk = rows.min(ROWS).max(num_envs);
+        let chunk = rows.min(ROWS).max(num_envs).max(recall::LEARNT);
         let entries = observations.entries();
         let is_normalized = options.norm_obs && matches!(inputs, Inputs::Vector(_));
         let mut learner = Self {
@@ -298,6 +308,8 @@ impl ActorCritic {
             frame: Frame::new(is_normalized.then_some(entries), &actions),
             returns: ReturnScale::new(rewards, num_envs),
             novelty,
+            recall: recalls.then(|| Recall::new(entries, space.entries(), dim, num_envs)),
+            recalled: Self::recalled(entries, space.entries(), heads),
             parameters: vec![0.0; count],
             gradient: vec![0.0; count],
             optimizer: Optimizer::new(options.optimizer, options.learning_rate, count)?,
@@ -342,6 +354,11 @@ impl ActorCritic {
         self.parameters.split_at(self.actor.parameters() + self.actions.parameters())
     }
 
+    fn leave_episodes(&mut self) {
+        self.episodes.iter_mut().for_each(Episode::leave);
+        self.recall.iter_mut().for_each(Recall::leave);
+    }
+
     /// The part of what can still be gained after so many steps of an episode.
     fn left(&self, steps: usize) -> f32 {
         self.horizon.map_or(1.0, |horizon| part_left(horizon, steps, self.gamma))
@@ -372,6 +389,7 @@ impl Learner for ActorCritic {
                 self.ppo_update(clip_range, n_epochs, batch_size)?
             }
         }
+        self.imitate(weights)?;
         self.taken += self.batch.rows as u64;
         Ok(self.batch.rows)
     }
@@ -389,7 +407,7 @@ impl Learner for ActorCritic {
         self.parameters[..own].copy_from_slice(policy.parameters());
         self.frame.unfold(&self.actor, &mut self.parameters[..own]);
         self.optimizer.reset();
-        self.episodes.iter_mut().for_each(Episode::leave);
+        self.leave_episodes();
         Ok(())
     }
 
@@ -401,7 +419,7 @@ impl Learner for ActorCritic {
         deviations.fill(0.0);
         self.critic.initialize(&Gains::default(), critic, &mut self.rng);
         self.optimizer.reset();
-        self.episodes.iter_mut().for_each(Episode::leave);
+        self.leave_episodes();
     }
 
     fn explore_again(&mut self) {
@@ -432,6 +450,9 @@ impl Checkpoint for ActorCritic {
         if let Some(novelty) = &self.novelty {
             novelty.save(to);
         }
+        if let Some(recall) = &self.recall {
+            recall.save(to);
+        }
         to.put(&self.rng);
         to.put(&self.horizon);
         to.put(&self.taken);
@@ -451,6 +472,9 @@ impl Checkpoint for ActorCritic {
         self.returns.load(from)?;
         if let Some(novelty) = &mut self.novelty {
             novelty.load(from)?;
+        }
+        if let Some(recall) = &mut self.recall {
+            recall.load(from)?;
         }
         self.rng = from.get()?;
         self.horizon = from.get_where("a horizon", |horizon| *horizon != Some(0))?;

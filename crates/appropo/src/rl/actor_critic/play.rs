@@ -43,6 +43,9 @@ impl ActorCritic {
             self.batch.left[row] = self.left(episode.steps());
             let input = &mut self.batch.inputs[row * entries..(row + 1) * entries];
             self.frame.input(episode.observation(), input);
+            if let Some(recall) = &mut self.recall {
+                recall.see(env, episode.observation());
+            }
         }
         let own = self.actor.parameters() + self.actions.parameters();
         let (policy, critic) = self.parameters.split_at(own);
@@ -78,6 +81,15 @@ impl ActorCritic {
             self.horizon = self.horizon.max(Some(episode.steps()));
         }
         self.batch.status[row] = status;
+        if let Some(recall) = &mut self.recall {
+            recall.act(env, drawn, episode.z(), self.batch.left[row]);
+            match status {
+                Status::Running => (),
+                Status::Ended => recall.keep(env, self.gamma),
+                // Nobody knows what would have followed.
+                Status::CutOff => recall.leave_one(env),
+            }
+        }
         let gains = &mut self.batch.gains[row * heads..(row + 1) * heads];
         let (gains, newness) = gains.split_at_mut(heads - usize::from(self.novelty.is_some()));
         if let Some(novelty) = &mut self.novelty {

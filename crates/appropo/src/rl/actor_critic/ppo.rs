@@ -37,13 +37,15 @@ options! {
         max_grad_norm: f64 = Kind::Number(Range::POSITIVE), defaulted "0.5";
         /// The weight of visits to what is new, against returns of deviation 1; by default 0.3, 0.1 or 0.1.
         novelty_coef: Option<f64> = Kind::Number(Range::FROM_ZERO), optional "0.2";
+        /// The weight of learning again from kept steps that went better than expected, whatever λ they were played for.
+        imitation_coef: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.3";
         /// Whether advantages are brought to mean 0 and deviation 1; by default false, true or true.
         normalize_advantage: Option<bool> = Kind::Flag, optional "true";
         /// Whether observations that are numbers are brought to mean 0 and deviation 1.
         norm_obs: bool = Kind::Flag, defaulted "true";
         /// Whether rewards are divided by the deviation of their discounted sums.
         norm_reward: bool = Kind::Flag, defaulted "true";
-        /// Units of each hidden layer; by default one layer of 128, or two of 64 where observations are numbers.
+        /// Units of each hidden layer; by default one layer of 128, two of 128, or two of 64.
         net_arch: Option<Vec<usize>> = Kind::Counts(1, 100_000), optional "[64, 64]";
         /// The activation of hidden layers; by default relu, tanh or tanh.
         activation_fn: Option<Activation> = Kind::Word(Activation::WORDS), optional "\"tanh\"";
@@ -85,7 +87,7 @@ impl PpoOptions {
                 .net_arch(vec![128])
                 .activation_fn(Activation::Relu),
             (Space::Continuous(_), Space::Discrete(_)) => {
-                numbers.learning_rate(1e-3).n_steps(256).ent_coef(0.01)
+                numbers.learning_rate(1e-3).n_steps(256).ent_coef(0.01).net_arch(vec![128, 128])
             }
             (Space::Continuous(_), Space::Continuous(_)) => {
                 numbers.learning_rate(3e-4).n_steps(512).ent_coef(0.0)
@@ -121,6 +123,7 @@ impl PpoOptions {
             vf_coef: self.vf_coef as f32,
             max_grad_norm: self.max_grad_norm as f32,
             novelty_coef: self.novelty_coef.map_or(usual.novelty_coef, |coefficient| coefficient as f32),
+            imitation_coef: self.imitation_coef as f32,
             normalize_advantage: self.normalize_advantage.unwrap_or(usual.normalize_advantage),
             norm_obs: self.norm_obs,
             norm_reward: self.norm_reward,
