@@ -176,7 +176,7 @@ class Linear(Summand):
     def _constrained(
         self, required: str, plain: tuple[str, Any], make: Callable[[NDArray[np.float64]], sets.ConvexSet]
     ) -> Constraint:
-        """The constraint that a set of weighted sums makes, given their weights; ``plain`` is that of one entry alone."""
+        """The constraint that a set of weighted sums makes, given their weights; ``plain`` is that of one entry."""
         weights = {term: weight for term, weight in self._weights.items() if weight}
         if not weights:
             raise ProblemError("no measure is left in the constraint: all their weights are 0; write another sum")
