@@ -133,8 +133,6 @@ pub trait ModelBased: Checkpoint {
 
 /// Episodes that confirm a mixture at most, unless more are asked for.
 const MOST_CONFIRMING: usize = 400;
-/// Standard errors by which fresh episodes must keep away from the set's edge.
-const SURE: f64 = 2.0;
 /// Episodes before which a mixture is not given up.
 const FIRST_LOOK: usize = 3;
 /// Standard errors outside the set at which it is.
@@ -151,11 +149,11 @@ fn gives_hope(fresh: &Estimate, set: &SharedSet) -> bool {
     fresh.count() < FIRST_LOOK || set.distance(&mean) <= HOPELESS * error
 }
 
-/// Whether fresh episodes put their mean into the set, if their deviations are at least these: what is rare may not have
-/// happened yet.
-fn is_sure(fresh: &Estimate, deviations: &[f64], set: &SharedSet, tolerance: f64) -> bool {
+/// Whether fresh episodes put their mean into the set by so many standard errors, if their deviations are at least these:
+/// what is rare may not have happened yet.
+fn is_sure(fresh: &Estimate, errors: f64, deviations: &[f64], set: &SharedSet, tolerance: f64) -> bool {
     let (mean, spread) = fresh.with_spread();
-    let error = |(seen, least): (&f64, &f64)| SURE * seen.max(*least) / spread.episodes.sqrt();
+    let error = |(seen, least): (&f64, &f64)| errors * seen.max(*least) / spread.episodes.sqrt();
     let errors = spread.deviations.iter().zip(deviations).map(error).collect();
     holds(set, &mean, &Errors::Standard(errors), tolerance)
 }

@@ -118,6 +118,9 @@ impl Respond for ModelOracle {
 /// How likely a plan must be to meet something new for it to be worth playing on.
 const REACH: f64 = 0.02;
 
+/// Standard errors by which fresh episodes must keep away from the set's edge: they are looked at after each of them.
+const SURE: f64 = 3.0;
+
 /// Episodes played in the model to see how much they differ.
 const SIMULATED: usize = 200;
 
@@ -407,7 +410,8 @@ impl ModelBased for Model {
             if !gives_hope(&fresh, set) {
                 return Ok(None);
             }
-            if fresh.count() >= self.options.confirming && is_sure(&fresh, &deviations, set, tolerance) {
+            if fresh.count() >= self.options.confirming && is_sure(&fresh, SURE, &deviations, set, tolerance)
+            {
                 return Ok(measured);
             }
         }

@@ -138,6 +138,9 @@ const ALL_UPDATES: u64 = 5_000;
 /// Episodes without anything new after which the first look around ends.
 const IDLE: usize = 3;
 
+/// Standard errors by which fresh episodes must keep away from the set's edge.
+const SURE: f64 = 2.0;
+
 /// The parts of batches that are learnt for λs that games asked for, and for λs near them; the rest is for any λ.
 const FOR_ASKED: f64 = 0.5;
 const FOR_NEAR: f64 = 0.25;
@@ -394,7 +397,7 @@ impl ModelBased for Universal {
             let count = estimate.count();
             let is_enough = self.samples - before >= self.budget / 20 || count >= MOST_CONFIRMING;
             if count >= self.options.confirming && is_enough {
-                return Ok(is_sure(&estimate, &vec![0.0; set.dim()], set, tolerance)
+                return Ok(is_sure(&estimate, SURE, &vec![0.0; set.dim()], set, tolerance)
                     .then(|| estimate.mean().to_vec()));
             }
         }
