@@ -73,8 +73,9 @@ def ours(env: str, seed: int, samples: int, is_normalized: bool, settings: dict[
         norm_obs=is_normalized,
         norm_reward=is_normalized,
         novelty_coef=0,
+        imitation_coef=0,
         # One λ for all samples, and the policy that is there in the end.
-        learned={"impatient": False, "fresh": 0, "iterates": False},
+        learned={"patience": 1.0, "fresh": 0, "iterates": False},
     )
     # The first λ leads away from the anchor: towards the reward.
     player = ap.FullyCorrective(anchor={"reward": -OUT_OF_REACH})

@@ -29,7 +29,7 @@ options! {
 
 pub(super) static ENTRY: OracleEntry = OracleEntry {
     name: "model",
-    about: "planning in a model learnt by playing: the fewest samples where states can be counted",
+    about: "planning in a model learnt by playing: the default where states can be counted",
     keys: ModelOptions::KEYS,
     read: |given| Ok(Arc::new(ModelOptions::read(given)?)),
 };

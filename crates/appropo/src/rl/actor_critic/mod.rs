@@ -309,7 +309,7 @@ impl ActorCritic {
             returns: ReturnScale::new(rewards, num_envs),
             novelty,
             recall: recalls.then(|| Recall::new(entries, space.entries(), dim, num_envs)),
-            recalled: Self::recalled(entries, space.entries(), heads),
+            recalled: Batch::new(recall::DRAWN, 1, entries, space.entries(), heads),
             parameters: vec![0.0; count],
             gradient: vec![0.0; count],
             optimizer: Optimizer::new(options.optimizer, options.learning_rate, count)?,

@@ -58,7 +58,7 @@ options! {
 
 pub(in crate::rl) static ENTRY: LearnerEntry = LearnerEntry {
     name: "ppo",
-    about: "a network learnt by proximal policy optimisation: the default where there is no model",
+    about: "a network learnt by proximal policy optimisation: the default where states can't be counted",
     keys: PpoOptions::KEYS,
     read: |given| Ok(Arc::new(PpoOptions::read(given)?)),
 };

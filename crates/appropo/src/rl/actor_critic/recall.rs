@@ -172,7 +172,7 @@ pub(super) struct Recalled<'a> {
 }
 
 /// Rows that are drawn, of which the most surprising are learnt from.
-const DRAWN: usize = 256;
+pub(super) const DRAWN: usize = 256;
 /// Rows of a step of the optimiser.
 pub(super) const LEARNT: usize = 64;
 /// Steps of the optimiser after every batch.
@@ -245,16 +245,18 @@ impl ActorCritic {
         self.order.sort_by(|a, b| surprise(b).total_cmp(&surprise(a)));
         self.order.truncate(LEARNT);
     }
-
-    /// A batch for [`imitate`](Self::imitate).
-    pub(super) fn recalled(entries: usize, actions: usize, heads: usize) -> super::Batch {
-        super::Batch::new(DRAWN, 1, entries, actions, heads)
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::ActorCriticOptions;
     use super::*;
+    use crate::env::{Simulator, TabularMdp};
+    use crate::measurement::Measures;
+    use crate::policy::{Memory, Policy};
+    use crate::rl::Learner;
 
     const GAMMA: f32 = 0.5;
 
@@ -298,6 +300,38 @@ mod tests {
         recall.leave();
         play(&mut recall, &[[1.0, 0.0]]);
         assert_eq!(recall.len(), 1);
+    }
+
+    /// How often a learner that only remembers takes the second of two actions, which it seldom took, and which paid.
+    fn imitating(coefficient: f32) -> usize {
+        let mut model = TabularMdp::builder(2, 2, Measures::new([("reward", 1)]));
+        model.terminal(1).start(0, 1.0);
+        for action in 0..2 {
+            model.transition((0, action), 1.0, 1, &[(0, action as f64)]);
+        }
+        let world = Box::new(Simulator::new(Arc::new(model.build().unwrap()), None));
+        let options = ActorCriticOptions::a2c().imitation_coef(coefficient);
+        let mut learner = ActorCritic::new(vec![world], 0.9, 10, options, random::generator(0)).unwrap();
+        for action in (0..16).map(|number| number / 15).cycle().take(2 * DRAWN) {
+            let Some(recall) = &mut learner.recall else { break };
+            recall.see(0, &[0.0]);
+            recall.act(0, &[action as f32], &[f64::from(action)], 1.0);
+            recall.keep(0, GAMMA);
+        }
+        (0..3).for_each(|_| learner.imitate(&[1.0]).unwrap());
+        let (policy, mut rng, mut memory) = (learner.policy(), random::generator(1), Memory::default());
+        let mut act = || {
+            let mut action = [0.0];
+            policy.act(&[0.0], 0, &mut rng, &mut memory, &mut action);
+            action[0] as usize
+        };
+        (0..4_000).map(|_| act()).sum()
+    }
+
+    #[test]
+    fn what_paid_is_done_again() {
+        let (without, with) = (imitating(0.0), imitating(1.0));
+        assert!((1_800..2_200).contains(&without) && with > 2_400, "{without} and {with} of 4,000");
     }
 
     #[test]
