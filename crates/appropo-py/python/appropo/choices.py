@@ -96,7 +96,7 @@ class Exact(Choice):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Model(Choice):
-    """Planning in a model learnt by playing: the fewest samples where states can be counted.
+    """Planning in a model learnt by playing: the default where states can be counted.
 
     trials: m, how often an action must have been tried in a state before its outcomes are trusted. By default 1.
 
@@ -220,7 +220,7 @@ class A2C(Learner):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class PPO(Learner):
-    """A network learnt by proximal policy optimisation: the default where there is no model.
+    """A network learnt by proximal policy optimisation: the default where states can't be counted.
 
     learning_rate: The step size of the optimiser; by default 0.002, 0.001 or 0.0003.
 
