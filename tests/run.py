@@ -103,6 +103,8 @@ def run():
 
 def main():
     LOGS.mkdir(parents=True, exist_ok=True)
+    # Whoever is started in the background ignores Ctrl-C, which tests send.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     begin = time.monotonic()
     try:
         failed = run()
