@@ -20,7 +20,7 @@ from ._appropo import Network, ProblemError, RunError, WorldError
 from .arguments import numbers, shown, text, whole
 from .environments import Played
 from .extras import needed
-from .spaces import Whole, chooser
+from .spaces import chooser, flattened
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -259,8 +259,9 @@ def _network(policy: Any) -> Network | None:
         return None
     if not isinstance(policy.action_net, nn.Linear) or policy.use_sde:
         return None
-    counts, whole = isinstance(policy.observation_space, Discrete), Whole.of(policy.observation_space)
-    if not counts and whole is not None and whole.is_seen_by_values:
+    counts = isinstance(policy.observation_space, Discrete)
+    # The network takes numbers that our policies are not shown.
+    if flattened(policy.observation_space).size != flattened(policy.observation_space, counts=False).size:
         return None
     linear = [layer for layer in policy.mlp_extractor.policy_net if isinstance(layer, nn.Linear)]
     between = {type(layer) for layer in policy.mlp_extractor.policy_net} - {nn.Linear}

@@ -91,11 +91,6 @@ class Whole:
         """How many values all numbers have together."""
         return sum(count for _, count in self.ranges)
 
-    @property
-    def is_seen_by_values(self) -> bool:
-        """Whether the solver is shown anything but the numbers themselves."""
-        return self.size <= COUNTED or self.values <= INDICATED
-
     def place(self, element: Any) -> int:
         """Where an element stands when all are counted, the last number fastest."""
         place = 0

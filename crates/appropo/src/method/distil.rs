@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::appropo::conclude_objective;
+use super::objective::conclude_objective;
 use super::{Budget, Method, MethodEntry, Task};
 use crate::certificate::{Ceiling, Certificate};
 use crate::env::{Space, Status};

@@ -2,6 +2,7 @@
 
 mod appropo;
 mod distil;
+mod objective;
 mod occupancy;
 
 pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};

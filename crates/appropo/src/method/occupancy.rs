@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::appropo::{about_constraints, conclude_objective, plannable};
+use super::objective::{about_constraints, conclude_objective, plannable};
 use super::{Budget, Method, MethodEntry, Task};
 use crate::baseline::{Programme, maximize_occupancy, solve_occupancy};
 use crate::certificate::Verdict;

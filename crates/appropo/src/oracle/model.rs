@@ -403,9 +403,12 @@ impl ModelBased for Model {
         let measured = self.planned.as_ref().map(|planned| planned.exact.measure(mixture)).transpose()?;
         let deviations = self.deviations(mixture)?;
         let (mut fresh, before) = (Estimate::new(self.episode.z().len()), self.samples);
-        while fresh.count() < MOST_CONFIRMING && self.samples - before < self.budget / 10 && !self.is_spent()
-        {
+        while fresh.count() < MOST_CONFIRMING && self.samples - before < self.budget / 10 {
             self.play(mixture, LONG / (1.0 - self.discounting.gamma()))?;
+            if self.is_spent() {
+                // The last episode may not be whole.
+                break;
+            }
             fresh.add(self.episode.sum());
             if !gives_hope(&fresh, set) {
                 return Ok(None);

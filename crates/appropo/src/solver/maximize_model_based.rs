@@ -27,7 +27,8 @@ pub fn maximize_model_based(
     Search { set, free, player, model, rule, progress }.run(observer)
 }
 
-/// [`maximize_model_based`] from where [`Round::state`](super::Round::state) was taken, with a model that was made as it was then.
+/// [`maximize_model_based`] from where [`Round::state`](super::Round::state) was taken, with a model that was made as it
+/// was then.
 pub fn resume_maximize_model_based(
     set: &SharedSet,
     player: &MakePlayer,
