@@ -315,11 +315,23 @@ class Counts(Walk):
     observation_space = spaces.Box(-20, 20, (1,), np.int64)
 
 
-def test_whole_numbers_in_a_box_are_no_states():
-    with pytest.raises(ap.ProblemError, match="observations and actions that can be counted"):
-        ap.solve(walk(Counts), oracle="model")
+class Wanders(Counts):
+    """A walk that leaves the space it declares."""
+
+    observation_space = spaces.Box(-2, 2, (1,), np.int64)
+
+
+def test_whole_numbers_in_a_box_are_states():
+    result = ap.solve(walk(Counts), oracle="model", samples=20_000)
+    assert result.verdict == "feasible"
     with pytest.raises(ap.ProblemError, match="a known model, such as a table of probabilities"):
         ap.solve(walk(Counts), oracle="exact")
+
+
+@pytest.mark.parametrize("env", [Walk, Wanders])
+def test_numbers_outside_the_declared_whole_ones_are_no_states(env):
+    with pytest.raises(ap.ProblemError, match="observations and actions that can be counted"):
+        ap.solve(walk(env), oracle="model")
 
 
 def test_vector_environments_that_only_start_together_are_refused():
