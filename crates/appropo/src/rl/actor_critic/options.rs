@@ -38,7 +38,7 @@ pub enum Update {
     },
 }
 
-/// The settings of an actor-critic learner. [`A2cOptions`] and [`PpoOptions`] are what problems state.
+/// The settings of an actor-critic learner. [`A2cOptions`](super::A2cOptions) and [`PpoOptions`](super::PpoOptions) are what problems state.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ActorCriticOptions {
