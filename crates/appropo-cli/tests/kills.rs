@@ -15,7 +15,7 @@ fn fifty_kills_leave_no_trace() {
     let place = place("kills");
     let problems: [&[&str]; 4] = [
         &["mars-rover-diverse", "--player", "blackwell", "--rounds", "150"],
-        &["cart-pole", "--samples", "20000"],
+        &["cart-pole", "--samples", "8000"],
         &["mars-rover-diverse", "--oracle", "ppo", "--samples", "9000"],
         &["mars-rover-diverse", "--oracle", "model", "--samples", "1500"],
     ];
@@ -49,7 +49,7 @@ const OUT_OF_REACH: &str = r#"
 discount = 0.99
 environment = { name = "cart-pole", horizon = 500 }
 constraint = [{ measure = "steps", at_least = 1000 }]
-solve = { oracle = "ppo", samples = 30000, learned = { patience = 1.0 } }
+solve = { oracle = "ppo", samples = 6000, learned = { patience = 1.0 } }
 "#;
 
 /// A call that lasts for the whole run gets on although no process lives for half of it.
