@@ -1,79 +1,197 @@
 //! What a mixed policy is worth, judged by what it does and not by what its search thought of it.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::certificate::{Certificate, Evidence, Verdict};
-use crate::confidence::{self, Evaluation, Finding, Look, Sample, find};
+use crate::confidence::{self, Evaluation, Finding, Look, MOST_ATTEMPTS, Sample, find};
 use crate::error::{Error, Result};
-use crate::measurement::Selection;
+use crate::measurement::{Estimate, Selection};
 use crate::method::Budget;
-use crate::oracle::{Exact, Planner};
+use crate::oracle::{Exact, Planner, gives_hope, is_sure, least_deviations};
 use crate::outcome::{History, Outcome};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::problem::Problem;
-use crate::random::Generator;
+use crate::random::{self, Generator};
 use crate::rl::{Episode, Occupancy, Rollouts};
 use crate::set::{ConvexSet, SharedSet};
-use crate::solver::{Observer, Phase, Progress, Solution, Stop, with_free_objective};
+use crate::solver::{
+    Doubts, Judgement, Observer, Phase, Progress, Round, Solution, Stop, with_free_objective,
+};
 
-/// The outcome of a search. Where it planned, everything is computed again; where it learnt, fresh episodes give a
-/// confidence region, and the model decides where it is known: then episodes are few, and only show what they measure. A
-/// search that failed claims nothing.
-pub(crate) fn conclude(
-    problem: &Problem,
-    solution: Solution,
-    is_planned: bool,
-    budget: &Budget,
-    rng: &mut Generator,
-    observer: &mut dyn Observer,
-) -> Result<Outcome> {
-    let exact = exact_measurement(problem, &solution.mixture);
-    let mut outcome = Outcome {
-        certificate: solution.certificate,
-        measurements: Vec::new(),
-        evaluation: None,
-        mixture: solution.mixture,
-        rounds: solution.rounds,
-        samples: solution.samples,
-        stop: solution.stop,
-        objective: None,
-        history: History::default(),
-        seed: 0,
-    };
-    if outcome.failure().is_some() {
-        // What broke the search would break its evaluation, and who wants to stop would have to wait for it.
-        unevaluated(problem, budget, exact, &mut outcome);
-        return Ok(outcome);
+/// Episodes of a look before an evaluation, at least, and the part of the evaluation's steps that it may take.
+const LEAST_LOOKED_AT: usize = 25;
+const LOOKING: u64 = 4;
+/// Standard errors by which they have to lie inside.
+const LIKELY: f64 = 3.5;
+
+/// Judges what is found by fresh episodes: once, in the end, or whenever a search believes to be done.
+pub(crate) struct Judge<'a> {
+    problem: &'a Problem,
+    budget: &'a Budget,
+    rng: Generator,
+    observer: &'a mut dyn Observer,
+    is_asked: bool,
+    /// The evaluation that decided.
+    decided: Option<Evaluation>,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(
+        problem: &'a Problem,
+        budget: &'a Budget,
+        rng: &mut Generator,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        Self { problem, budget, rng: random::split(rng), observer, is_asked: false, decided: None }
     }
-    let target = problem.target();
-    if let (true, Some(exact)) = (is_planned, &exact) {
-        if let Some(model) = problem.model() {
-            let selected = model.select(target.selection());
-            let oracle = Exact::new(selected, *problem.discounting(), Planner::PolicyIteration)?;
-            outcome.certificate = oracle.recompute(&outcome.certificate, target.set(), &outcome.mixture)?;
+
+    /// The same, to be asked by a search for its constraints. A model that is known judges better, but is no search's to ask.
+    pub fn asked(self) -> Self {
+        let is_asked = self.problem.model().is_none() && self.problem.objective().is_none();
+        Self { is_asked, ..self }
+    }
+
+    /// Fresh episodes of a mixture until they decide, after so many doubts.
+    fn evaluate(&mut self, mixture: &Mixed, samples: u64, doubts: &Doubts) -> Result<Evaluation> {
+        let problem = self.problem;
+        let (set, selection) = judged(problem)?;
+        let mut rollouts = self.rollouts(2 * doubts.count)?;
+        let observer = &mut *self.observer;
+        let mut watch = |look: &Look| {
+            let &Look { episodes, samples: taken, region: (mean, radii) } = look;
+            let open = || undecided(problem, mean, radii);
+            observer.progress(&Progress {
+                phase: Phase::Evaluation,
+                episodes,
+                samples: taken,
+                of: samples,
+                open: &open,
+                state: None,
+            })
+        };
+        let attempt = if self.is_asked { doubts.evaluations + 1 } else { 0 };
+        let options = settings(samples).attempt(attempt);
+        confidence::evaluate(mixture, &mut rollouts, &set, &selection, &options, &mut watch)
+    }
+
+    /// Whether a few episodes make it likely that an evaluation decides, and the steps that they took.
+    fn look(&mut self, mixture: &Mixed, doubts: &Doubts) -> Result<(bool, u64)> {
+        let (set, selection) = judged(self.problem)?;
+        let mut rollouts = self.rollouts(2 * doubts.count + 1)?;
+        let (mut measured, mut samples) = (Estimate::new(rollouts.dim()), 0);
+        let most = self.budget.evaluation_samples() / LOOKING;
+        loop {
+            rollouts.play(mixture, 1, |sum, steps| {
+                measured.add(sum);
+                samples += steps as u64;
+                Ok(())
+            })?;
+            if measured.count() < LEAST_LOOKED_AT {
+                continue;
+            }
+            let fresh = measured.select(&selection);
+            let is_likely = is_sure(&fresh, LIKELY, &least_deviations(&fresh), &set, self.budget.tolerance);
+            if is_likely || samples >= most || !gives_hope(&fresh, &set) {
+                return Ok((is_likely, samples));
+            }
         }
-        outcome.measurements = exact.clone();
-        return Ok(outcome);
     }
-    let samples = if exact.is_some() { 0 } else { budget.evaluation_samples() };
-    let evaluation = match fresh(problem, &outcome.mixture, samples, budget, rng, observer) {
-        Err(error @ (Error::External { .. } | Error::Interrupted)) => {
-            outcome.stop = Stop::Failed(error);
+
+    /// Fresh episodes that no one else plays.
+    fn rollouts(&self, number: usize) -> Result<Rollouts> {
+        let mut seeds = self.rng.clone();
+        let mut rng = (0..=number).fold(self.rng.clone(), |_, _| random::split(&mut seeds));
+        rollouts(self.problem, self.budget, &mut rng)
+    }
+
+    /// The steps that are left after so many doubts.
+    fn samples(&self, doubts: &Doubts) -> u64 {
+        self.budget.evaluation_samples().saturating_sub(doubts.samples).max(1)
+    }
+
+    /// The outcome of a search. Where it planned, everything is computed again; where it learnt, fresh episodes give a
+    /// confidence region, and the model decides where it is known: then episodes are few, and only show what they measure.
+    /// A search that failed claims nothing.
+    pub fn conclude(mut self, solution: Solution, is_planned: bool) -> Result<Outcome> {
+        let (problem, budget, doubts) = (self.problem, self.budget, solution.doubts);
+        let exact = exact_measurement(problem, &solution.mixture);
+        let mut outcome = Outcome {
+            certificate: solution.certificate,
+            measurements: Vec::new(),
+            evaluation: None,
+            mixture: solution.mixture,
+            rounds: solution.rounds,
+            samples: solution.samples,
+            stop: solution.stop,
+            objective: None,
+            history: History::default(),
+            seed: 0,
+        };
+        if outcome.failure().is_some() {
+            // What broke the search would break its evaluation, and who wants to stop would have to wait for it.
             unevaluated(problem, budget, exact, &mut outcome);
             return Ok(outcome);
         }
-        evaluation => evaluation?,
-    };
-    (outcome.measurements, outcome.certificate) = match exact {
-        Some(exact) => {
-            let z_bar = target.selection().apply(&exact);
-            let distance = target.set().distance(&z_bar);
-            (exact, Evidence::default().certificate(z_bar, distance, budget.tolerance))
+        let target = problem.target();
+        if let (true, Some(exact)) = (is_planned, &exact) {
+            if let Some(model) = problem.model() {
+                let selected = model.select(target.selection());
+                let oracle = Exact::new(selected, *problem.discounting(), Planner::PolicyIteration)?;
+                outcome.certificate =
+                    oracle.recompute(&outcome.certificate, target.set(), &outcome.mixture)?;
+            }
+            outcome.measurements = exact.clone();
+            return Ok(outcome);
         }
-        None => (evaluation.measured.mean().to_vec(), claim(problem, &evaluation, budget.tolerance)),
-    };
-    outcome.evaluation = Some(evaluation);
-    Ok(outcome)
+        let samples = if exact.is_some() { 0 } else { self.samples(&doubts) };
+        // What decided is about the mixture that the search ended with.
+        let decided = self.decided.take().filter(|_| outcome.stop == Stop::Reached);
+        let evaluated = decided.map_or_else(|| self.evaluate(&outcome.mixture, samples, &doubts), Ok);
+        let evaluation = match evaluated {
+            Err(error @ (Error::External { .. } | Error::Interrupted)) => {
+                outcome.stop = Stop::Failed(error);
+                unevaluated(problem, budget, exact, &mut outcome);
+                return Ok(outcome);
+            }
+            evaluation => evaluation?,
+        };
+        (outcome.measurements, outcome.certificate) = match exact {
+            Some(exact) => {
+                let z_bar = target.selection().apply(&exact);
+                let distance = target.set().distance(&z_bar);
+                (exact, Evidence::default().certificate(z_bar, distance, budget.tolerance))
+            }
+            None => (evaluation.measured.mean().to_vec(), claim(problem, &evaluation, budget.tolerance)),
+        };
+        outcome.evaluation = Some(evaluation);
+        Ok(outcome)
+    }
+}
+
+impl Observer for Judge<'_> {
+    fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
+        self.observer.round(round)
+    }
+
+    fn progress(&mut self, progress: &Progress) -> Result<()> {
+        self.observer.progress(progress)
+    }
+
+    /// The last evaluation is kept for what the search ends with.
+    fn judge(&mut self, mixture: &Mixed, doubts: &Doubts) -> Result<Option<Judgement>> {
+        if !self.is_asked || doubts.samples > self.budget.evaluation_samples() {
+            return Ok(None);
+        }
+        let (is_inside, samples) = self.look(mixture, doubts)?;
+        if !is_inside || doubts.evaluations + 1 >= MOST_ATTEMPTS {
+            return Ok(Some(Judgement { is_inside, is_evaluation: false, samples }));
+        }
+        let evaluation = self.evaluate(mixture, self.samples(doubts), doubts)?;
+        let (is_inside, samples) = (evaluation.finding == Finding::Inside, samples + evaluation.samples);
+        self.decided = Some(evaluation).filter(|_| is_inside);
+        Ok(Some(Judgement { is_inside, is_evaluation: true, samples }))
+    }
 }
 
 /// What a search that was broken off thought of its mixture, or what the model says of it: nothing is claimed.
@@ -120,32 +238,6 @@ pub fn claim(problem: &Problem, evaluation: &Evaluation, tolerance: f64) -> Cert
 /// What counts as evidence, and the steps that it may take: no more than those of the first look where they are 0.
 pub fn settings(samples: u64) -> confidence::Options {
     confidence::Options { samples, ..confidence::Options::default() }
-}
-
-/// Fresh episodes of a mixture until they decide.
-fn fresh(
-    problem: &Problem,
-    mixture: &Mixed,
-    samples: u64,
-    budget: &Budget,
-    rng: &mut Generator,
-    observer: &mut dyn Observer,
-) -> Result<Evaluation> {
-    let (set, selection) = judged(problem)?;
-    let mut rollouts = rollouts(problem, budget, rng)?;
-    let mut watch = |look: &Look| {
-        let &Look { episodes, samples: taken, region: (mean, radii) } = look;
-        let open = || undecided(problem, mean, radii);
-        observer.progress(&Progress {
-            phase: Phase::Evaluation,
-            episodes,
-            samples: taken,
-            of: samples,
-            open: &open,
-            state: None,
-        })
-    };
-    confidence::evaluate(mixture, &mut rollouts, &set, &selection, &settings(samples), &mut watch)
 }
 
 /// What a confidence region is about: the entries that constraints look at and, last, the objective, which is free.

@@ -431,7 +431,7 @@ fn episodes_of_the_same_policy_agree() {
     }
     let claimed = of(&careful(&model));
     assert!(claimed.quantiles.contradicts(&fresh(&wandering(&model), 1)).is_some());
-    let alterations: [fn(&mut Evaluation); 7] = [
+    let alterations: [fn(&mut Evaluation); 9] = [
         |e| e.radii[0] *= 0.99,
         |e| e.mean[0] += 1e-6,
         |e| e.episodes = 999,
@@ -439,6 +439,8 @@ fn episodes_of_the_same_policy_agree() {
         |e| e.distance = 0.1,
         |e| e.finding = Finding::Open,
         |e| e.confidence = 0.99,
+        |e| e.attempt = 1,
+        |e| e.attempt = usize::MAX,
     ];
     for alter in alterations {
         let mut altered = claimed.clone();

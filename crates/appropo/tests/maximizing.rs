@@ -6,7 +6,7 @@ use appropo::certificate::Verdict;
 use appropo::constraint::Constraint;
 use appropo::env::mars_rover;
 use appropo::error::{Error, Result};
-use appropo::measurement::Spread;
+use appropo::measurement::{Estimate, Spread};
 use appropo::method::{Appropo, Budget, Method};
 use appropo::oracle::{
     Learned, LearnedOptions, ModelOptions, Reestimate, Respond, Response, UniversalOptions,
@@ -21,6 +21,7 @@ use appropo::solver::{Stop, StopRule, maximize, with_free_objective};
 use appropo::state::Checkpoint;
 use appropo::verify::verify;
 
+use crate::oracles::episodes;
 use crate::solving::{Keeper, binary, bits, cart_pole, diversity, rover, safety};
 
 /// The exact optimum of the rover's reward under the safety constraint.
@@ -69,7 +70,7 @@ fn a_network_learns_to_maximise() {
     let value = found.value.unwrap();
     assert!(value > 30.0 && value < 39.5 + 1e-9, "{value}");
     let (low, high) = found.interval.unwrap();
-    assert!(low <= value && value <= high && high - low < 8.0, "{value} in {low} to {high}");
+    assert!(low <= value && value <= high && high - low < 12.0, "{value} in {low} to {high}");
     assert!(found.sentence().ends_with("; no better found within the budget"), "{}", found.sentence());
     // The best so far, with the constraints held, never gets worse.
     let curve: Vec<f64> = outcome.history.lines.iter().filter_map(|line| line.objective).collect();
@@ -227,10 +228,10 @@ impl Reestimate for Two {
     fn measure_again(&mut self, _: &Mixed) -> Option<(Vec<f64>, Spread)> {
         None
     }
-    fn play_afresh(&mut self, mixture: &Mixed) -> Result<(Vec<f64>, Spread)> {
+    fn play_afresh(&mut self, mixture: &Mixed, _: &dyn Fn(&Estimate) -> bool) -> Result<Estimate> {
         let bold = |policy: &appropo::policy::AnyPolicy| policy.as_table().unwrap().most_likely(0, 0) == 1;
         let share: f64 = mixture.parts().iter().filter(|(_, policy)| bold(policy)).map(|(w, _)| w).sum();
-        Ok((vec![share + self.surprise, share], Spread { deviations: vec![0.0, 0.5], episodes: 100.0 }))
+        Ok(episodes(100, &[(share + self.surprise, 0.0), (share, 0.5)]))
     }
 }
 

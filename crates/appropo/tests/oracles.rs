@@ -1,11 +1,12 @@
 //! Oracles that learn: true feasibility by exact evaluation with every step counted, and worlds that misbehave.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{Environment, Simulator, Space, Status, TabularMdp, World, mars_rover};
 use appropo::error::{Error, Result};
-use appropo::measurement::{Discounting, Measures, Spread};
+use appropo::measurement::{Discounting, Estimate, Measures, Spread};
 use appropo::oracle::{
     Cache, LearnedOptions, LearnedOracle, Model, ModelBased, ModelOptions, MonteCarlo, Reestimate, Respond,
     Response, Universal, UniversalOptions,
@@ -18,7 +19,7 @@ use appropo::rl::{ActorCritic, Episode, Occupancy, QLearner, QLearningOptions};
 use appropo::set::{
     Ball, Bounds, ConvexSet, Errors, FromProjection, HalfSpace, L1Ball, Lift, Product, SharedSet, Similarity,
 };
-use appropo::solver::{Stop, StopRule, appropo, appropo_model_based};
+use appropo::solver::{Doubts, Judgement, Observer, Round, Stop, StopRule, appropo, appropo_model_based};
 use appropo::state::Checkpoint;
 
 const GAMMA: f64 = 0.99;
@@ -240,9 +241,43 @@ impl Reestimate for Flatters {
     fn measure_again(&mut self, _: &Mixed) -> Option<(Vec<f64>, Spread)> {
         None
     }
-    fn play_afresh(&mut self, _: &Mixed) -> Result<(Vec<f64>, Spread)> {
-        Ok((vec![self.fresh.remove(0)], Spread { deviations: vec![0.1], episodes: 400.0 }))
+    fn play_afresh(&mut self, _: &Mixed, _: &dyn Fn(&Estimate) -> bool) -> Result<Estimate> {
+        Ok(episodes(400, &[(self.fresh.remove(0), 0.1)]))
     }
+}
+
+/// Doubts so often.
+struct Doubting(usize);
+
+impl Observer for Doubting {
+    fn round(&mut self, _: &Round) -> Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
+    }
+    fn judge(&mut self, _: &Mixed, doubts: &Doubts) -> Result<Option<Judgement>> {
+        assert_eq!(doubts.samples, 10 * doubts.count as u64);
+        let is_evaluation = doubts.count > 0;
+        Ok(Some(Judgement { is_inside: doubts.count == self.0, is_evaluation, samples: 10 }))
+    }
+}
+
+/// Who judges has the last word: the search goes on until it is sure.
+#[test]
+fn a_search_goes_on_while_its_judge_doubts() {
+    let set: SharedSet = Arc::new(Bounds::at_most(0.2).unwrap());
+    let mut player = FullyCorrective::new(Arc::clone(&set));
+    let mut oracle = Flatters { fresh: Vec::new() };
+    let found = appropo(&set, &mut player, &mut oracle, &StopRule::default(), &mut Doubting(2)).unwrap();
+    assert_eq!((found.stop, found.rounds), (Stop::Reached, 3));
+    assert_eq!(found.doubts, Doubts { count: 2, evaluations: 1, samples: 20 });
+}
+
+/// As many episodes as are asked for with these means and deviations, half of them above and half below.
+pub fn episodes(count: usize, entries: &[(f64, f64)]) -> Estimate {
+    let mut estimate = Estimate::new(entries.len());
+    for sign in [1.0, -1.0].into_iter().cycle().take(count) {
+        estimate.add(&entries.iter().map(|(mean, deviation)| mean + sign * deviation).collect::<Vec<_>>());
+    }
+    estimate
 }
 
 /// A search is over when fresh episodes say so, too: inside by four standard errors of 0.005.

@@ -7,7 +7,7 @@ use appropo::constraint::{Constraint, Target};
 use appropo::env::cart_pole::CartPole;
 use appropo::env::{Environment, Simulator, mars_rover};
 use appropo::error::{Error, Result};
-use appropo::measurement::{Discounting, Spread};
+use appropo::measurement::{Discounting, Estimate, Spread};
 use appropo::oracle::{
     Cache, Exact, LearnedOptions, LearnedOracle, Model, ModelBased, ModelOptions, MonteCarlo, Planner,
     Reestimate, Respond, Response, Universal, UniversalOptions,
@@ -23,6 +23,8 @@ use appropo::solver::{
     resume_model_based,
 };
 use appropo::state::{Checkpoint, Loader, Saver};
+
+use crate::oracles::episodes;
 
 fn target(diverse: bool) -> (Arc<appropo::env::TabularMdp>, SharedSet) {
     let world = mars_rover::world("8x8", 0.05).unwrap();
@@ -267,10 +269,10 @@ impl Reestimate for Estimates {
     fn measure_again(&mut self, _: &Mixed) -> Option<(Vec<f64>, Spread)> {
         None
     }
-    fn play_afresh(&mut self, _: &Mixed) -> Result<(Vec<f64>, Spread)> {
+    fn play_afresh(&mut self, _: &Mixed, _: &dyn Fn(&Estimate) -> bool) -> Result<Estimate> {
         match self.is_broken {
             true => Err(Error::World { what: "measurement", entry: 0, value: f64::NAN, step: 7 }),
-            false => Ok((vec![0.0], spread())),
+            false => Ok(episodes(100, &[(0.0, 0.1)])),
         }
     }
 }

@@ -26,8 +26,10 @@ pub struct Options {
     pub confidence: f64,
     /// Episodes of the first look, 2 or more.
     pub first: usize,
-    /// Steps after which the question stays open, though not before 100 episodes; 0 for the first look only.
+    /// Steps after which the question stays open, though not before 200 episodes; 0 for the first look only.
     pub samples: u64,
+    /// Which of several evaluations of a search it is, counted from 1: they share 1 − confidence; 0 for one that is alone.
+    pub attempt: usize,
     /// The least and the largest value that an episode's Σ γⁱ zᵢ can take, entry by entry, as in [`radii`]; empty
     /// where none is known.
     pub ranges: Vec<Option<(f64, f64)>>,
@@ -36,14 +38,33 @@ pub struct Options {
 impl Default for Options {
     /// Level 0.95, a first look at 50 episodes, at most 25,000 steps, no range known.
     fn default() -> Self {
-        Self { confidence: 0.95, first: 50, samples: 25_000, ranges: Vec::new() }
+        Self { confidence: 0.95, first: 50, samples: 25_000, attempt: 0, ranges: Vec::new() }
     }
 }
 
-setters!(Options { confidence: f64, first: usize, samples: u64, ranges: Vec<Option<(f64, f64)>> });
+setters!(Options {
+    confidence: f64,
+    first: usize,
+    samples: u64,
+    attempt: usize,
+    ranges: Vec<Option<(f64, f64)>>
+});
+
+/// The part of 1 − confidence that an evaluation has: half of it, or a quarter, of several.
+fn alpha(confidence: f64, attempt: usize) -> f64 {
+    let share = match attempt {
+        0 => 1.0,
+        1 => 0.5,
+        _ => 0.25,
+    };
+    (1.0 - confidence) * share
+}
+
+/// The most evaluations of a search.
+pub(crate) const MOST_ATTEMPTS: usize = 3;
 
 /// Episodes that are played for any number of steps.
-const LEAST: f64 = 100.0;
+const LEAST: f64 = 200.0;
 
 /// What a confidence region says about a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,8 +93,11 @@ pub struct Evaluation {
     pub distance: f64,
     /// What follows.
     pub finding: Finding,
-    /// The level at which it follows.
+    /// The level at which it follows, together with all evaluations before it.
     pub confidence: f64,
+    /// Which evaluation of its search it was, counted from 1; 0 where there is but one.
+    #[serde(default)]
+    pub attempt: usize,
     /// Every measurement of the episodes, also of what no constraint looks at.
     pub measured: Estimate,
     /// How those measurements are distributed, and, last of all, the steps of an episode.
@@ -112,7 +136,8 @@ pub fn evaluate(
     options: &Options,
     watch: &mut dyn FnMut(&Look) -> Result<()>,
 ) -> Result<Evaluation> {
-    let Options { confidence, first, samples: most, ranges } = options;
+    let Options { confidence, first, samples: most, attempt, ranges } = options;
+    let alpha = alpha(*confidence, *attempt);
     in_range(
         "confidence",
         *confidence,
@@ -133,12 +158,12 @@ pub fn evaluate(
             watch(&Look { episodes: measured.count(), samples, region: (&mean, &radius) })
         })?;
         let estimate = measured.select(selection);
-        let radii = radii(&estimate, ranges, 1.0 - confidence)?;
+        let radii = radii(&estimate, ranges, alpha)?;
         let (finding, distance) = find(set, estimate.mean(), &radii)?;
         // Where episodes are long, the steps are enough for too few of them.
         let few = LEAST * samples as f64 / estimate.count() as f64;
         let done = samples as f64 / if *most > 0 { few.max(*most as f64) } else { 0.0 };
-        if finding != Finding::Open || done >= 1.0 || is_hopeless(set, &estimate, options, done)? {
+        if finding != Finding::Open || done >= 1.0 || is_hopeless(set, &estimate, (ranges, alpha), done)? {
             return Ok(Evaluation {
                 mean: estimate.mean().to_vec(),
                 radii,
@@ -147,6 +172,7 @@ pub fn evaluate(
                 distance,
                 finding,
                 confidence: *confidence,
+                attempt: *attempt,
                 measured,
                 quantiles: sample.quantiles(),
             });
@@ -160,8 +186,13 @@ pub fn evaluate(
 
 /// Whether the region will still lie across the set's edge once the steps are used up, of which this part is `done`: even
 /// if the mean moves by three standard errors for the better. Stopping for this makes no finding wrong.
-fn is_hopeless(set: &SharedSet, estimate: &Estimate, options: &Options, done: f64) -> Result<bool> {
-    let last = radii(&estimate.repeated(1.0 / done), &options.ranges, 1.0 - options.confidence)?;
+fn is_hopeless(
+    set: &SharedSet,
+    estimate: &Estimate,
+    (ranges, alpha): (&[Option<(f64, f64)>], f64),
+    done: f64,
+) -> Result<bool> {
+    let last = radii(&estimate.repeated(1.0 / done), ranges, alpha)?;
     let drifts = estimate.standard_error().into_iter().map(|error| DRIFT * error * (1.0 - done).sqrt());
     let least: Vec<f64> = last.iter().zip(drifts).map(|(radius, drift)| (radius - drift).max(0.0)).collect();
     Ok(least.iter().any(|r| *r > 0.0) && find(set, estimate.mean(), &least)?.0 == Finding::Open)
@@ -179,6 +210,9 @@ impl Evaluation {
         if self.confidence != *confidence {
             return Ok(Some(format!("the level is {}, expected {confidence}", self.confidence)));
         }
+        if self.attempt > MOST_ATTEMPTS {
+            return Ok(Some(format!("no search is evaluated {} times", self.attempt)));
+        }
         // The regions hold for every number of episodes at once: any look may have been the last.
         if self.episodes < *first {
             return Ok(Some(format!("no evaluation ends after {} episodes, before {first}", self.episodes)));
@@ -190,7 +224,7 @@ impl Evaluation {
             return Ok(Some(problem));
         }
         let estimate = self.measured.select(selection);
-        let radii = radii(&estimate, ranges, 1.0 - confidence)?;
+        let radii = radii(&estimate, ranges, alpha(*confidence, self.attempt))?;
         let (finding, distance) = find(set, estimate.mean(), &radii)?;
         let pairs = [("mean", self.mean.as_slice(), estimate.mean()), ("radii", &self.radii, &radii)];
         for (what, claimed, found) in pairs {
@@ -262,4 +296,17 @@ fn holds_box(set: &SharedSet, mean: &[f64], errors: &Errors, rounding: f64) -> b
             set.contains(&corner, rounding)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However often a search is evaluated, all together are right with the probability that is stated.
+    #[test]
+    fn evaluations_of_a_search_share_the_level() {
+        let shares: Vec<f64> = (1..=MOST_ATTEMPTS).map(|attempt| alpha(0.95, attempt) / 0.05).collect();
+        assert!(shares.iter().sum::<f64>() <= 1.0 + 1e-12, "{shares:?}");
+        assert!(shares[0] >= 0.5 && alpha(0.95, 0) == 1.0 - 0.95);
+    }
 }

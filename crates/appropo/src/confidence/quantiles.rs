@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::is_near;
+use super::{MOST_ATTEMPTS, is_near};
 use crate::error::{Error, Result, dimension};
 use crate::measurement::Estimate;
 
@@ -149,7 +149,7 @@ impl Quantiles {
     ///
     /// By the inequality of Dvoretzky, Kiefer and Wolfowitz (Massart 1990), a distribution function F and that of n
     /// draws, Fₙ, are nowhere more than √(ln(2/δ)/2n) apart with probability 1 − δ, whatever F is. Here δ is
-    /// [`REFUSAL`]/2 over all columns of either sample.
+    /// [`REFUSAL`]/2 over all columns of either sample, and over all evaluations that a search may have seen.
     pub fn contradicts(&self, other: &Sample) -> Option<String> {
         if other.columns != self.columns.len() || self.episodes == 0 {
             return Some(format!(
@@ -158,7 +158,7 @@ impl Quantiles {
                 other.columns
             ));
         }
-        let logarithm = (4.0 * self.columns.len() as f64 / REFUSAL).ln();
+        let logarithm = (4.0 * self.columns.len() as f64 * MOST_ATTEMPTS as f64 / REFUSAL).ln();
         let apart = |n: usize| (logarithm / (2.0 * n as f64)).sqrt();
         for (i, column) in self.columns.iter().enumerate() {
             let (sorted, n) = (other.sorted(i), self.episodes as f64);

@@ -5,7 +5,7 @@ use super::objective::{about_constraints, conclude_objective, plannable};
 use super::{Budget, Method, MethodEntry, Task};
 use crate::certificate::{Ceiling, Certificate, Verdict};
 use crate::error::{Error, Result};
-use crate::evaluate;
+use crate::evaluate::Judge;
 use crate::measurement::Selection;
 use crate::options::{Entry, Given, Key, Kind, Options, Result as OptionResult, Step, Table, options, words};
 use crate::oracle::{
@@ -19,9 +19,9 @@ use crate::registry::Registry;
 use crate::rl::actor_critic::PpoOptions;
 use crate::set::SharedSet;
 use crate::solver::{
-    Goal, Maximum, Observer, Round, Solution, Stop, StopRule, appropo, appropo_model_based, binary_search,
-    maximize, maximize_model_based, resume, resume_maximize, resume_maximize_model_based, resume_model_based,
-    with_free_objective,
+    Doubts, Goal, Maximum, Observer, Round, Solution, Stop, StopRule, appropo, appropo_model_based,
+    binary_search, maximize, maximize_model_based, resume, resume_maximize, resume_maximize_model_based,
+    resume_model_based, with_free_objective,
 };
 
 words! {
@@ -257,7 +257,7 @@ impl Appropo {
             }
         };
         let Maximum { mixture, certificate, rounds, samples, stop, ceiling, .. } = maximum;
-        let solution = Solution { mixture, certificate, rounds, samples, stop };
+        let solution = Solution { mixture, certificate, rounds, samples, doubts: Doubts::default(), stop };
         Ok((about_constraints(solution, problem.target().set().dim()), ceiling))
     }
 
@@ -360,14 +360,13 @@ impl Method for Appropo {
             from.map_or((None, Default::default()), |from| (Some(from.state), from.history));
         let mut rng = random::generator(seed);
         let mut historian = Historian::new(problem, history, observer);
+        let mut judge = Judge::new(problem, budget, &mut rng, &mut historian).asked();
         let state = state.as_deref();
         let (solution, ceiling) = match problem.objective() {
-            Some(objective) => self.optimize(problem, objective, budget, state, &mut rng, &mut historian)?,
-            None => (self.search(problem, budget, state, &mut rng, &mut historian)?, None),
+            Some(objective) => self.optimize(problem, objective, budget, state, &mut rng, &mut judge)?,
+            None => (self.search(problem, budget, state, &mut rng, &mut judge)?, None),
         };
-        let is_planned = !self.is_learning(problem);
-        let mut outcome =
-            evaluate::conclude(problem, solution, is_planned, budget, &mut rng, &mut historian)?;
+        let mut outcome = judge.conclude(solution, !self.is_learning(problem))?;
         (outcome.history, outcome.seed) = (historian.finish(), seed);
         conclude_objective(problem, &mut outcome, ceiling)?;
         Ok(outcome)

@@ -5,7 +5,7 @@ use super::{Budget, Method, MethodEntry, Task};
 use crate::certificate::{Ceiling, Certificate};
 use crate::env::{Space, Status};
 use crate::error::{Error, Result, in_range, not_too_large};
-use crate::evaluate::{self, exact_measurement};
+use crate::evaluate::{Judge, exact_measurement};
 use crate::options::{Kind, Options, Range, Table, options, words};
 use crate::outcome::Outcome;
 use crate::policy::{Memory, Mixed, NetworkPolicy, Policy, TabularPolicy};
@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::random::{self, Generator};
 use crate::registry::with_options;
 use crate::rl::{Cloning, Demonstrations, Episode, Occupancy};
-use crate::solver::{Observer, Phase, Progress, Solution, Stop};
+use crate::solver::{Doubts, Observer, Phase, Progress, Solution, Stop};
 
 /// Numbers of the episodes that a network learns from at most, for them to fit into memory.
 const MOST_NUMBERS: usize = 1 << 30;
@@ -252,8 +252,8 @@ impl Method for Distil {
             (Mixed::one(policy), samples, Stop::Samples)
         };
         let certificate = Certificate { tolerance: budget.tolerance, ..certificate.clone() };
-        let solution = Solution { mixture, certificate, rounds: 0, samples, stop };
-        let mut outcome = evaluate::conclude(problem, solution, is_table, budget, &mut rng, observer)?;
+        let solution = Solution { mixture, certificate, rounds: 0, samples, doubts: Doubts::default(), stop };
+        let mut outcome = Judge::new(problem, budget, &mut rng, observer).conclude(solution, is_table)?;
         outcome.seed = seed;
         // What bounds the mixture bounds every policy.
         conclude_objective(problem, &mut outcome, ceiling.clone())?;

@@ -49,7 +49,7 @@ pub trait Method: fmt::Debug + Send + Sync {
 pub struct Budget {
     /// Steps in the environment after which learning stops; estimating the last answer takes some more.
     pub samples: u64,
-    /// Steps in the environment after which fresh episodes of the result decide no more, though there are 100 in any case;
+    /// Steps in the environment after which fresh episodes of the result decide no more, though there are 200 in any case;
     /// `None` for a quarter of `samples`, whether or not learning took all of them.
     pub evaluation_samples: Option<u64>,
     /// The most rounds to play; `None` for what the method plays by default.

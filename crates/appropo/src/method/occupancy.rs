@@ -5,13 +5,13 @@ use super::{Budget, Method, MethodEntry, Task};
 use crate::baseline::{Programme, maximize_occupancy, solve_occupancy};
 use crate::certificate::Verdict;
 use crate::error::Result;
-use crate::evaluate;
+use crate::evaluate::Judge;
 use crate::options::Table;
 use crate::outcome::Outcome;
 use crate::policy::Mixed;
 use crate::problem::{Objective, Problem};
 use crate::random;
-use crate::solver::{Solution, Stop};
+use crate::solver::{Doubts, Solution, Stop};
 
 pub(super) static ENTRY: MethodEntry = MethodEntry {
     name: "occupancy",
@@ -37,6 +37,7 @@ impl Occupancy {
             certificate: programme.certificate,
             rounds: 0,
             samples: 0,
+            doubts: Doubts::default(),
             stop: Stop::Reached,
         })
     }
@@ -57,7 +58,14 @@ impl Occupancy {
             }
         };
         Ok(about_constraints(
-            Solution { mixture, certificate, rounds: 0, samples: 0, stop: Stop::Reached },
+            Solution {
+                mixture,
+                certificate,
+                rounds: 0,
+                samples: 0,
+                doubts: Doubts::default(),
+                stop: Stop::Reached,
+            },
             set.dim(),
         ))
     }
@@ -79,7 +87,7 @@ impl Method for Occupancy {
             None => self.solve(problem, budget.tolerance)?,
         };
         let rng = &mut random::generator(seed);
-        let mut outcome = evaluate::conclude(problem, solution, true, budget, rng, observer)?;
+        let mut outcome = Judge::new(problem, budget, rng, observer).conclude(solution, true)?;
         outcome.seed = seed;
         conclude_objective(problem, &mut outcome, None)?;
         Ok(outcome)

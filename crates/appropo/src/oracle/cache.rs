@@ -1,6 +1,6 @@
 use super::{Reestimate, Respond, Response, fits};
 use crate::error::{Error, Result};
-use crate::measurement::Spread;
+use crate::measurement::{Estimate, Spread};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::vector;
@@ -102,9 +102,9 @@ impl<O: Respond> Reestimate for Cache<O> {
         Some((z_hat, spread))
     }
 
-    fn play_afresh(&mut self, mixture: &Mixed) -> Result<(Vec<f64>, Spread)> {
+    fn play_afresh(&mut self, mixture: &Mixed, is_enough: &dyn Fn(&Estimate) -> bool) -> Result<Estimate> {
         match self.oracle.estimates() {
-            Some(oracle) => oracle.play_afresh(mixture),
+            Some(oracle) => oracle.play_afresh(mixture, is_enough),
             None => Err(Error::Missing { what: "an oracle that plays its policies again".into() }),
         }
     }

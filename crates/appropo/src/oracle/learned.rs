@@ -1,7 +1,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{AnyOracle, MakeOracle, MonteCarlo, OracleContext, Reestimate, Respond, Response, fits};
+use super::{
+    AnyOracle, MOST_CONFIRMING, MakeOracle, MonteCarlo, OracleContext, Reestimate, Respond, Response, fits,
+};
 use crate::env::EnvSpec;
 use crate::error::{Result, dimension, in_range};
 use crate::measurement::{Estimate, Spread};
@@ -91,11 +93,11 @@ const ALIKE: f64 = 0.95;
 /// Answers in a row that must bring nothing before a new policy is tried; after half of them the present one explores again.
 const RESTART: usize = 6;
 
-/// Episodes that confirm a mixture at most.
-const MOST_AFRESH: usize = 400;
+/// The share that what was asked last keeps in what is learnt for, and what was asked before of that, and so on.
+const REMEMBERED: f64 = 0.5;
 
 /// Episodes that a mixture is played again for where it is not sure enough.
-const AGAIN: usize = 40;
+const AGAIN: usize = 25;
 
 /// Any learner as a positive-response oracle (section 3.4): it learns for the reward −λ·z until the mean return of the
 /// last n episodes says λ·ẑ ≤ offset + ε, or its patience ends.
@@ -120,7 +122,9 @@ struct Call {
     offset: f64,
     /// The samples at which it is answered in any case.
     until: u64,
-    /// The least that the last n episodes have paid λ so far.
+    /// What it is learnt for.
+    lesson: Vec<f64>,
+    /// The least that the last n episodes have paid the lesson so far.
     best: f64,
 }
 
@@ -194,17 +198,53 @@ impl LearnedOracle {
         self.window.clear();
         self.iterates.clear();
         let failures = self.failures(lam);
+        let lesson = self.lesson(lam, failures);
         if failures > 0 && failures.is_multiple_of(RESTART) {
             self.learner.start_afresh();
         } else {
-            self.start_from_best(lam)?;
+            self.start_from_best(&lesson)?;
             if failures % RESTART == RESTART / 2 {
                 self.learner.explore_again();
             }
         }
         let until = self.samples() + self.patience();
-        self.call = Some(Call { lam: lam.to_vec(), offset, until, best: f64::INFINITY });
+        self.call = Some(Call { lam: lam.to_vec(), offset, until, lesson, best: f64::INFINITY });
         Ok(())
+    }
+
+    /// What is learnt for: λ, and a share of what else was asked before, each in units of what it varies by. A constraint
+    /// that holds just now is not forgotten for another, and where λ alone pays the same for all that was ever done, what
+    /// was asked before leads on. Where that brought nothing, λ alone is tried.
+    fn lesson(&self, lam: &[f64], failures: usize) -> Vec<f64> {
+        let unit = self.deviation(lam);
+        let mut lesson = lam.to_vec();
+        vector::scale(&mut lesson, 1.0 / unit.unwrap_or(vector::norm(lam)));
+        let (mut share, mut asked) = (1.0, vec![lam]);
+        for answer in self.answers.iter().rev().filter(|_| failures % 3 != 1) {
+            let is_new = asked.iter().all(|lam| answer.likeness(lam) <= ALIKE);
+            let Some(deviation) = self.deviation(&answer.lam).filter(|_| is_new) else { continue };
+            asked.push(&answer.lam);
+            share *= REMEMBERED;
+            // Of what does not vary the unit is not known.
+            let unit = if unit.is_some() { deviation } else { vector::norm(&answer.lam) };
+            vector::add_scaled(&mut lesson, share / unit, &answer.lam);
+        }
+        let length = vector::norm(&lesson).max(f64::MIN_POSITIVE);
+        vector::scale(&mut lesson, 1.0 / length);
+        lesson
+    }
+
+    /// How much what episodes pay λ varies, within answers and between them; `None` where it does not.
+    fn deviation(&self, lam: &[f64]) -> Option<f64> {
+        let mut means = Estimate::new(1);
+        let mut variance = 0.0;
+        for answer in &self.answers {
+            let (mean, of_mean) = answer.payoff(lam);
+            means.add(&[mean]);
+            variance += of_mean * answer.estimate.count() as f64;
+        }
+        let count = self.answers.len() as f64;
+        Some(((variance + means.squares(0)) / count).sqrt()).filter(|deviation| *deviation > 0.0)
     }
 
     /// Steps that may bring nothing.
@@ -297,15 +337,16 @@ impl Respond for LearnedOracle {
 
     fn work(&mut self, lam: &[f64], offset: f64) -> Result<Option<Response>> {
         dimension("lambda", lam.len(), self.estimator.dim())?;
-        let length = vector::norm(lam);
-        if length == 0.0 {
+        if vector::norm(lam) == 0.0 {
             // Every policy is as good: there is nothing to learn for.
             return self.unlearnt_response().map(Some);
         }
         if self.call.as_ref().is_none_or(|call| call.lam != lam || call.offset != offset) {
             self.begin(lam, offset)?;
         }
-        let weights: Vec<f64> = lam.iter().map(|l| -l / length).collect();
+        let Some(call) = &self.call else { return Ok(None) };
+        let lesson = call.lesson.clone();
+        let weights: Vec<f64> = lesson.iter().map(|l| -l).collect();
         let player = self.options.iterates.then(|| Arc::new(self.learner.policy()));
         let over = self.window.episodes();
         self.samples = self.samples.saturating_add(self.learner.learn(&weights, &mut self.window)? as u64);
@@ -319,10 +360,11 @@ impl Respond for LearnedOracle {
             // What is positive by luck is no use where it will be looked at again.
             let luck = if self.options.fresh > 0 { error } else { 0.0 };
             is_positive = payoff + luck <= offset + self.options.epsilon;
+            let (learnt, error) = self.payoff(&lesson);
             let (now, patience) = (self.samples(), self.patience());
             let Some(call) = &mut self.call else { return Ok(None) };
-            if payoff < call.best - error {
-                (call.best, call.until) = (payoff, now + patience);
+            if learnt < call.best - error {
+                (call.best, call.until) = (learnt, now + patience);
             }
             let had_time = now >= call.until;
             if !is_positive && !is_spent && !had_time {
@@ -383,17 +425,17 @@ impl Reestimate for LearnedOracle {
         })
     }
 
-    /// As many episodes as a tenth of the budget is enough for, within bounds.
-    fn play_afresh(&mut self, mixture: &Mixed) -> Result<(Vec<f64>, Spread)> {
+    /// At most as many episodes as a tenth of the budget is enough for, within bounds.
+    fn play_afresh(&mut self, mixture: &Mixed, is_enough: &dyn Fn(&Estimate) -> bool) -> Result<Estimate> {
         let (mut estimate, before) = (Estimate::new(self.estimator.dim()), self.estimator.samples());
-        while estimate.count() < MOST_AFRESH {
+        while estimate.count() < MOST_CONFIRMING {
             self.estimator.play(mixture, 1, &mut estimate)?;
-            let taken = self.estimator.samples() - before;
-            if estimate.count() >= self.options.episodes && taken >= self.budget / 10 {
+            let is_spent = self.estimator.samples() - before >= self.budget / 10;
+            if estimate.count() >= self.options.episodes && (is_spent || is_enough(&estimate)) {
                 break;
             }
         }
-        Ok(estimate.with_spread())
+        Ok(estimate)
     }
 }
 
@@ -407,7 +449,8 @@ impl Checkpoint for LearnedOracle {
             to.put(estimate);
             to.put(told);
         }
-        let saved = |call: &Call| ((call.lam.clone(), call.offset), (call.until, call.best));
+        let saved =
+            |call: &Call| ((call.lam.clone(), call.offset), ((call.until, call.best), call.lesson.clone()));
         to.put(&self.call.as_ref().map(saved));
         self.window.save(to);
         to.put(&self.iterates.len());
@@ -430,10 +473,13 @@ impl Checkpoint for LearnedOracle {
                 from.get_where("an estimate", |estimate: &Estimate| estimate.mean().len() == dim)?;
             self.answers.push(Answered { lam, policy, estimate, told: from.get()? });
         }
-        type Asked = Option<((Vec<f64>, f64), (u64, f64))>;
-        let fits_call = |asked: &Asked| asked.as_ref().is_none_or(|((lam, _), _)| lam.len() == dim);
+        type Asked = Option<((Vec<f64>, f64), ((u64, f64), Vec<f64>))>;
+        let fits_call = |asked: &Asked| {
+            asked.as_ref().is_none_or(|((lam, _), (_, lesson))| lam.len() == dim && lesson.len() == dim)
+        };
         let call = from.get_where("a question", fits_call)?;
-        self.call = call.map(|((lam, offset), (until, best))| Call { lam, offset, until, best });
+        self.call =
+            call.map(|((lam, offset), ((until, best), lesson))| Call { lam, offset, until, lesson, best });
         self.window.load(from)?;
         self.iterates.clear();
         for _ in 0..from.get_length()? {
@@ -446,5 +492,51 @@ impl Checkpoint for LearnedOracle {
         }
         self.estimator.load(from)?;
         self.learner.load(from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::{Simulator, mars_rover};
+    use crate::policy::TabularPolicy;
+    use crate::rl::{QLearner, QLearningOptions};
+
+    fn oracle() -> LearnedOracle {
+        let world = || Simulator::new(mars_rover::world("4x4", 0.05).unwrap().model, None);
+        let mut rng = random::generator(0);
+        let learner =
+            QLearner::new(Box::new(world()), 0.99, 300, QLearningOptions::default(), rng.clone()).unwrap();
+        let estimator = MonteCarlo::new(Episode::new(Box::new(world()), 0.99, 300), &mut rng);
+        LearnedOracle::new(Box::new(learner), estimator, 1000, LearnedOptions::default()).unwrap()
+    }
+
+    fn answer(oracle: &mut LearnedOracle, lam: &[f64], episodes: &[[f64; 2]]) {
+        let mut estimate = Estimate::new(2);
+        episodes.iter().for_each(|episode| estimate.add(episode));
+        oracle.response(lam, Mixed::one(TabularPolicy::uniform(1, 1)), estimate, false);
+    }
+
+    /// Where every episode paid λ the same, learning for it alone taught nothing and forgot the rest.
+    #[test]
+    fn what_was_asked_before_leads_on_where_lambda_says_nothing() {
+        let mut oracle = oracle();
+        answer(&mut oracle, &[0.0, 1.0], &[[1.0, -10.0], [1.0, 10.0]]);
+        let lesson = oracle.lesson(&[1.0, 0.0], 0);
+        assert!(vector::distance(&lesson, &[0.8f64.sqrt(), 0.2f64.sqrt()]) < 1e-12, "{lesson:?}");
+        assert_eq!(oracle.lesson(&[0.0, 1.0], 0), [0.0, 1.0], "nothing else was asked before");
+    }
+
+    /// Half the weight is half of what returns vary by, whatever the units and however often it was asked.
+    #[test]
+    fn what_was_asked_before_counts_half() {
+        let mut oracle = oracle();
+        for lam in [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] {
+            answer(&mut oracle, &lam, &[[0.0, -10.0], [1.0, 10.0]]);
+        }
+        let lesson = oracle.lesson(&[1.0, 0.0], 0);
+        let units = [[1.0, 0.0], [0.0, 1.0]].map(|lam| oracle.deviation(&lam).unwrap());
+        assert!((lesson[1] * units[1] - 0.5 * lesson[0] * units[0]).abs() < 1e-12, "{lesson:?}");
+        assert_eq!(oracle.lesson(&[1.0, 0.0], 1), [1.0, 0.0], "the rest brought nothing");
     }
 }

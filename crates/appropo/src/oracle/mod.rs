@@ -91,8 +91,8 @@ pub trait Reestimate {
     /// ẑ of an earlier answer, where it is known better than when it was last told.
     fn measure_again(&mut self, policy: &Mixed) -> Option<(Vec<f64>, Spread)>;
 
-    /// What fresh episodes of a mixture measure.
-    fn play_afresh(&mut self, mixture: &Mixed) -> Result<(Vec<f64>, Spread)>;
+    /// Fresh episodes of a mixture, until they are enough or as many as are in proportion to the budget.
+    fn play_afresh(&mut self, mixture: &Mixed, is_enough: &dyn Fn(&Estimate) -> bool) -> Result<Estimate>;
 }
 
 /// A model of the world that answers as an oracle does, and that playing makes better.
@@ -143,7 +143,7 @@ const HOPELESS: f64 = 0.5;
 const LONG: f64 = 3.0;
 
 /// Whether more fresh episodes may put their mean into the set.
-fn gives_hope(fresh: &Estimate, set: &SharedSet) -> bool {
+pub(crate) fn gives_hope(fresh: &Estimate, set: &SharedSet) -> bool {
     let (mean, spread) = fresh.with_spread();
     let error = vector::norm(&spread.deviations) / spread.episodes.sqrt();
     fresh.count() < FIRST_LOOK || set.distance(&mean) <= HOPELESS * error
@@ -151,11 +151,30 @@ fn gives_hope(fresh: &Estimate, set: &SharedSet) -> bool {
 
 /// Whether fresh episodes put their mean into the set by so many standard errors, if their deviations are at least these:
 /// what is rare may not have happened yet.
-fn is_sure(fresh: &Estimate, errors: f64, deviations: &[f64], set: &SharedSet, tolerance: f64) -> bool {
+pub(crate) fn is_sure(
+    fresh: &Estimate,
+    errors: f64,
+    deviations: &[f64],
+    set: &SharedSet,
+    tolerance: f64,
+) -> bool {
     let (mean, spread) = fresh.with_spread();
     let error = |(seen, least): (&f64, &f64)| errors * seen.max(*least) / spread.episodes.sqrt();
     let errors = spread.deviations.iter().zip(deviations).map(error).collect();
     holds(set, &mean, &Errors::Standard(errors), tolerance)
+}
+
+/// Unseen episodes, as far out as the furthest that was seen, that fresh ones do not rule out.
+const UNSEEN: f64 = 3.0;
+
+/// How much fresh episodes may differ, entry by entry.
+pub(crate) fn least_deviations(fresh: &Estimate) -> Vec<f64> {
+    let deviation = |entry| {
+        let (least, largest) = fresh.range(entry);
+        let unseen = UNSEEN * (largest - least).powi(2);
+        ((fresh.squares(entry) + unseen) / fresh.count() as f64).sqrt()
+    };
+    (0..fresh.dim()).map(deviation).collect()
 }
 
 impl fmt::Debug for dyn ModelBased {

@@ -88,6 +88,9 @@ pub struct FullyCorrective {
     answers: usize,
 }
 
+/// How a margin grows.
+const MORE: f64 = 1.5;
+
 /// More standard errors than this mean nothing.
 const MOST_MARGIN: f64 = 100.0;
 
@@ -134,7 +137,7 @@ impl FullyCorrective {
         self.mix()?;
         if self.hull.is_uncertain() {
             // How much to tighten depends on the mixture, and the mixture on the aim.
-            let mut errors = self.hull.errors();
+            let mut errors = self.hull.errors(if self.price.is_none() { JUDGED } else { f64::INFINITY });
             vector::scale(&mut errors, self.margin);
             self.take_aim(self.hull.point().to_vec(), errors);
             self.mix()?;
@@ -172,6 +175,10 @@ impl FullyCorrective {
         Ok(())
     }
 }
+
+/// Episodes whose standard errors a margin is at least made of, however many there were: who judges plays not many more,
+/// and has to tell the mixture from the set's edge. An objective is worth more episodes.
+const JUDGED: f64 = 50.0;
 
 /// The most questions about one constraint alone.
 const MOST_ALONE: usize = 4;
@@ -258,7 +265,7 @@ impl Margin for FullyCorrective {
             return Ok(false);
         }
         let before = self.margin;
-        self.margin = (2.0 * before).min(MOST_MARGIN.max(before));
+        self.margin = (MORE * before).min(MOST_MARGIN.max(before));
         self.decide()?;
         Ok(self.margin > before)
     }

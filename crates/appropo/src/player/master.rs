@@ -60,15 +60,15 @@ impl Hull {
     }
 
     /// The standard errors of the point: what an episode differs from it, within a policy and between them, over the
-    /// square root of the number of episodes.
-    pub(crate) fn errors(&self) -> Vec<f64> {
+    /// square root of the number of episodes, or of `most` where there were more.
+    pub(crate) fn errors(&self, most: f64) -> Vec<f64> {
         let mut squares = vec![0.0; self.point.len()];
         for vertex in &self.vertices {
             let Some(spread) = &vertex.spread else { continue };
             for (i, square) in squares.iter_mut().enumerate() {
                 let away = vertex.z[i] - self.point[i];
                 let deviation = spread.deviations[i];
-                *square += vertex.weight * (deviation * deviation + away * away) / spread.episodes;
+                *square += vertex.weight * (deviation * deviation + away * away) / spread.episodes.min(most);
             }
         }
         squares.iter().map(|s| s.sqrt()).collect()

@@ -1,15 +1,15 @@
 use std::time::{Duration, Instant};
 
 use super::record::Record;
-use super::{Observer, Phase, Progress, Round};
+use super::{Doubts, Observer, Phase, Progress, Round};
 use crate::certificate::Certificate;
 use crate::error::{Error, Result, in_range};
-use crate::measurement::Spread;
+use crate::measurement::{Estimate, Spread};
 use crate::options::{setters, words};
-use crate::oracle::{Respond, Response};
+use crate::oracle::{Respond, Response, gives_hope, is_sure, least_deviations};
 use crate::player::Player;
 use crate::policy::Mixed;
-use crate::set::{ConvexSet, Errors, SharedSet, holds};
+use crate::set::{ConvexSet, SharedSet};
 use crate::state::{Loader, Saver};
 use crate::vector;
 
@@ -96,6 +96,8 @@ pub struct Solution {
     pub rounds: usize,
     /// Steps taken in the environment.
     pub samples: u64,
+    /// What was found before, and was not sure enough.
+    pub doubts: Doubts,
     /// Why it ended.
     pub stop: Stop,
 }
@@ -158,9 +160,6 @@ pub(super) struct Game<'a> {
 
 /// Standard errors by which fresh episodes must keep away from the set's edge to confirm a mixture.
 const CONFIRMING_ERRORS: f64 = 4.0;
-
-/// How often a mixture is looked at again before another answer is asked for.
-const LOOKS: usize = 20;
 
 impl Game<'_> {
     /// One round of Algorithm 2.
@@ -226,7 +225,8 @@ impl Game<'_> {
                 Err(error) => return Err(error),
             }
             // Saved with the state: a search that is taken up again ends where this one does.
-            self.record.stop = self.reason_to_stop().unwrap_or_else(|error| Some(Stop::Failed(error)));
+            self.record.stop =
+                self.reason_to_stop(observer).unwrap_or_else(|error| Some(Stop::Failed(error)));
             match self.show(responding, None, &|_| {}, observer) {
                 Ok(true) => {}
                 Ok(false) => return Ok(self.record.stop.take().unwrap_or(Stop::Observer)),
@@ -236,7 +236,7 @@ impl Game<'_> {
         Ok(self.record.stop.take().unwrap_or(Stop::Rounds))
     }
 
-    pub fn reason_to_stop(&mut self) -> Result<Option<Stop>> {
+    pub fn reason_to_stop(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
         self.improve_estimates()?;
         let (decision, response) = self.record.latest();
         let loss = decision.offset - vector::dot(&decision.lam, &response.z_hat); // ℓₜ(λₜ)
@@ -251,26 +251,22 @@ impl Game<'_> {
             Some(Stop::GaveUp)
         } else if self.oracle.samples() >= self.rule.samples {
             Some(Stop::Samples)
-        } else if self.rule.reached(distance, self.record.evidence.lower_bound()) && self.is_confirmed()? {
+        } else if self.rule.reached(distance, self.record.evidence.lower_bound())
+            && self.is_confirmed(observer)?
+        {
             Some(Stop::Reached)
         } else {
             None
         })
     }
 
-    /// Where answers are estimates, takes better ones as the oracle has them. While the mixture lies in the set, but not
-    /// by the player's margin, its policies are played again.
+    /// Where answers are estimates, takes better ones as the oracle has them. Where the mixture lies in the set, but not by
+    /// the player's margin, its policies are played again before.
     fn improve_estimates(&mut self) -> Result<()> {
-        for _ in 0..LOOKS {
-            let Some(margin) = self.player.margin().filter(|margin| margin.is_uncertain()) else {
-                return Ok(());
-            };
-            let is_inside = self.set.contains(self.record.z_bar(), self.rule.tolerance);
-            let is_certain = margin.distance() <= self.rule.tolerance;
-            if !self.look_again(is_inside && !is_certain)? {
-                return Ok(());
-            }
-        }
+        let Some(margin) = self.player.margin().filter(|margin| margin.is_uncertain()) else { return Ok(()) };
+        let is_certain = margin.distance() <= self.rule.tolerance;
+        let is_inside = self.set.contains(self.record.z_bar(), self.rule.tolerance);
+        self.look_again(is_inside && !is_certain)?;
         Ok(())
     }
 
@@ -298,11 +294,18 @@ impl Game<'_> {
     }
 
     /// Whether fresh episodes of the mixture say what its estimates do. If they don't, the player's margin grows.
-    fn is_confirmed(&mut self) -> Result<bool> {
-        match self.play_afresh(CONFIRMING_ERRORS)? {
-            Some((false, _)) => self.increase_margin().map(|_| false),
-            _ => Ok(true),
+    fn is_confirmed(&mut self, observer: &mut dyn Observer) -> Result<bool> {
+        if !self.record.is_estimated() {
+            return Ok(true);
         }
+        let is_inside = match observer.judge(&self.record.mixture(), &self.record.doubts)? {
+            Some(judgement) => self.record.doubts.take(judgement),
+            None => self.play_afresh(CONFIRMING_ERRORS)?.is_none_or(|(holds, _)| holds),
+        };
+        if !is_inside {
+            self.increase_margin()?;
+        }
+        Ok(is_inside)
     }
 
     /// What fresh episodes of the mixture measure, and whether that keeps away from the set's edge by so many standard
@@ -311,10 +314,11 @@ impl Game<'_> {
         let Some(estimates) = self.oracle.estimates().filter(|_| self.record.is_estimated()) else {
             return Ok(None);
         };
-        let (mean, spread) = estimates.play_afresh(&self.record.mixture())?;
-        let error = |deviation: &f64| errors * deviation / spread.episodes.sqrt();
-        let errors = Errors::Standard(spread.deviations.iter().map(error).collect());
-        Ok(Some((holds(self.set, &mean, &errors, self.rule.tolerance), (mean, spread))))
+        let (set, tolerance) = (self.set, self.rule.tolerance);
+        let holds = |fresh: &Estimate| is_sure(fresh, errors, &least_deviations(fresh), set, tolerance);
+        let is_enough = |fresh: &Estimate| holds(fresh) || !gives_hope(fresh, set);
+        let fresh = estimates.play_afresh(&self.record.mixture(), &is_enough)?;
+        Ok(Some((holds(&fresh), fresh.with_spread())))
     }
 
     /// Keeps further away from the set's edge, where the player can.

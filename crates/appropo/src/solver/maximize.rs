@@ -231,7 +231,8 @@ impl Search<'_> {
 
     fn reason_to_stop(&mut self, gain: f64) -> Result<Option<Stop>> {
         if !self.pursuit()?.is_pursuing() {
-            let stop = self.game.reason_to_stop()?;
+            // What is judged is the optimum.
+            let stop = self.game.reason_to_stop(&mut ())?;
             let is_inside = self.game.set.contains(self.game.record.z_bar(), self.game.rule.tolerance);
             if stop != Some(Stop::Reached) || !is_inside {
                 return Ok(stop);

@@ -14,4 +14,4 @@ pub use binary_search::binary_search;
 pub use maximize::{Maximum, maximize, resume_maximize, with_free_objective};
 pub use maximize_model_based::{maximize_model_based, resume_maximize_model_based};
 pub use model_based::{MakePlayer, appropo_model_based, resume_model_based};
-pub use observer::{Observer, Observers, Phase, Progress, Round};
+pub use observer::{Doubts, Judgement, Observer, Observers, Phase, Progress, Round};

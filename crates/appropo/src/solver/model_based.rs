@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::appropo::Game;
 use super::record::Record;
-use super::{Goal, Observer, Round, Solution, Stop, StopRule};
+use super::{Doubts, Goal, Observer, Round, Solution, Stop, StopRule};
 use crate::certificate::{Certificate, Evidence, Verdict};
 use crate::error::Result;
 use crate::oracle::ModelBased;
@@ -67,7 +67,7 @@ impl Search<'_> {
             self.games.count(game.hit);
             // Confirming may play episodes: saved before, so that the same ones follow when it is taken up again.
             let state = game.hit.then(|| self.state(&before));
-            let stop = self.reason_to_stop(&game).unwrap_or_else(|error| Some(Stop::Failed(error)));
+            let stop = self.reason_to_stop(&game, observer).unwrap_or_else(|error| Some(Stop::Failed(error)));
             let state = || state.clone().unwrap_or_else(|| self.state(&before));
             let so_far = (self.games.rounds, self.model.samples());
             let stop = match show(&game, so_far, (self.set.distance(&game.z_bar), None), &state, observer) {
@@ -86,15 +86,22 @@ impl Search<'_> {
         }
     }
 
-    fn reason_to_stop(&mut self, game: &Played) -> Result<Option<Stop>> {
-        let (set, tolerance) = (self.set, self.rule.tolerance);
-        Ok(if game.hit && self.model.confirm(&game.mixture, set, tolerance)?.is_some() {
+    fn reason_to_stop(&mut self, game: &Played, observer: &mut dyn Observer) -> Result<Option<Stop>> {
+        Ok(if game.hit && self.is_confirmed(game, observer)? {
             Some(Stop::Reached)
         } else if self.model.is_spent() {
             Some(Stop::GaveUp)
         } else {
             (self.games.rounds >= self.rule.rounds).then_some(Stop::Rounds)
         })
+    }
+
+    fn is_confirmed(&mut self, game: &Played, observer: &mut dyn Observer) -> Result<bool> {
+        if self.model.confirm(&game.mixture, self.set, self.rule.tolerance)?.is_none() {
+            return Ok(false);
+        }
+        let judgement = observer.judge(&game.mixture, &self.games.doubts)?;
+        Ok(judgement.is_none_or(|judgement| self.games.doubts.take(judgement)))
     }
 
     /// The state before a game: games cost no samples, so they are played again.
@@ -111,6 +118,7 @@ impl Search<'_> {
             mixture: game.mixture,
             rounds: self.games.rounds,
             samples: self.model.samples(),
+            doubts: self.games.doubts,
             stop,
         }
     }
@@ -171,11 +179,13 @@ pub(super) struct Games {
     /// Steps taken by rollouts.
     rollouts: u64,
     pub depth: Depth,
+    /// What was found before, and was not sure enough.
+    doubts: Doubts,
 }
 
 impl Games {
     pub fn new(set: &SharedSet) -> Self {
-        Self { rounds: 0, won: 0, lost: 0, rollouts: 0, depth: Depth::of(set) }
+        Self { rounds: 0, won: 0, lost: 0, rollouts: 0, depth: Depth::of(set), doubts: Doubts::default() }
     }
 
     pub fn count(&mut self, is_won: bool) {
@@ -198,6 +208,7 @@ impl Games {
         to.put(&(self.rounds, (self.won, self.lost)));
         to.put(&self.rollouts);
         to.put_all(&self.depth.shares);
+        self.doubts.save(to);
     }
 
     pub fn load(from: &mut Loader, set: &SharedSet) -> Result<Self> {
@@ -209,6 +220,7 @@ impl Games {
         for share in &mut games.depth.shares {
             *share = from.get_where("a depth", |share: &f64| *share >= 0.0 && share.is_finite())?;
         }
+        games.doubts = Doubts::load(from)?;
         Ok(games)
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::policy::Mixed;
+use crate::state::{Loader, Saver};
 
 /// What a round left behind.
 #[derive(Clone, Copy)]
@@ -81,6 +82,28 @@ impl fmt::Debug for Progress<'_> {
     }
 }
 
+/// Judgements of what a search had found that were not sure enough.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Doubts {
+    /// How many.
+    pub count: usize,
+    /// How many of them were evaluations.
+    pub evaluations: usize,
+    /// The steps they took.
+    pub samples: u64,
+}
+
+/// What fresh episodes say of a mixture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Judgement {
+    /// Whether it surely lies in the set.
+    pub is_inside: bool,
+    /// Whether they were an evaluation, and not only a look beforehand.
+    pub is_evaluation: bool,
+    /// The steps they took.
+    pub samples: u64,
+}
+
 /// Watches a solver: logs, progress bars and checkpoints live here.
 pub trait Observer {
     /// Called after every round. Breaking ends the search, and what it has is evaluated as ever; an error ends the solve
@@ -90,6 +113,34 @@ pub trait Observer {
     /// Called now and then within what takes long, often for nothing new. An error ends the solve as that of a round does.
     fn progress(&mut self, _progress: &Progress) -> Result<()> {
         Ok(())
+    }
+
+    /// Called with a learnt mixture that should be what is asked for, after so many doubts. Unless it surely is, the search
+    /// goes on. `None` where no one judges: then the search confirms it by itself.
+    fn judge(&mut self, _mixture: &Mixed, _doubts: &Doubts) -> Result<Option<Judgement>> {
+        Ok(None)
+    }
+}
+
+impl Doubts {
+    /// Counts a judgement that did not decide; whether it did.
+    pub(super) fn take(&mut self, judgement: Judgement) -> bool {
+        if !judgement.is_inside {
+            self.count += 1;
+            self.evaluations += usize::from(judgement.is_evaluation);
+            self.samples = self.samples.saturating_add(judgement.samples);
+        }
+        judgement.is_inside
+    }
+
+    pub(super) fn save(&self, to: &mut Saver) {
+        to.put(&(self.count, self.evaluations));
+        to.put(&self.samples);
+    }
+
+    pub(super) fn load(from: &mut Loader) -> Result<Self> {
+        let mut count = || from.get_count("a number of doubts");
+        Ok(Self { count: count()?, evaluations: count()?, samples: from.get()? })
     }
 }
 

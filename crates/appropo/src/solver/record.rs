@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use super::{Solution, Stop};
+use super::{Doubts, Solution, Stop};
 use crate::certificate::{Evidence, Verdict};
 use crate::error::Result;
 use crate::measurement::Spread;
@@ -23,6 +23,8 @@ pub(super) struct Record {
     pub evidence: Evidence,
     latest: Option<(Decision, Response)>,
     is_estimated: bool,
+    /// What was found before, and was not sure enough.
+    pub doubts: Doubts,
     /// Why no more rounds are worth playing.
     pub stop: Option<Stop>,
     /// Policies to hold before those without weight are let go.
@@ -42,6 +44,7 @@ impl Record {
             evidence: Evidence::default(),
             latest: None,
             is_estimated: false,
+            doubts: Doubts::default(),
             stop: None,
             capacity: CAPACITY,
         }
@@ -170,6 +173,7 @@ impl Record {
         self.mean.save(to);
         to.put(&self.evidence);
         to.put(&(self.is_estimated, self.capacity));
+        self.doubts.save(to);
         to.put(&self.stop.as_ref().and_then(code));
     }
 
@@ -193,6 +197,7 @@ impl Record {
         record.is_estimated = from.get()?;
         let most = CAPACITY + 2 * record.policies.len();
         record.capacity = from.get_where("a capacity", |capacity| *capacity <= most)?;
+        record.doubts = Doubts::load(from)?;
         record.stop = from.get::<Option<u8>>()?.map(decode).transpose()?;
         record.mix(record.weights.clone());
         Ok(record)
@@ -216,14 +221,14 @@ impl Record {
     }
 
     pub fn solution(self, set: &SharedSet, samples: u64, stop: Stop, tolerance: f64) -> Solution {
-        let (mixture, rounds) = (self.mixture(), self.rounds());
+        let (mixture, rounds, doubts) = (self.mixture(), self.rounds(), self.doubts);
         let distance = set.distance(&self.z_bar);
         let mut certificate = self.evidence.certificate(self.z_bar, distance, tolerance);
         // What answers were waited for, and what a master chose among them, is too good: fresh episodes decide.
         if self.is_estimated && certificate.verdict == Verdict::Feasible {
             certificate.verdict = Verdict::Undecided;
         }
-        Solution { mixture, certificate, rounds, samples, stop }
+        Solution { mixture, certificate, rounds, samples, doubts, stop }
     }
 }
 
