@@ -93,8 +93,8 @@ const ALIKE: f64 = 0.95;
 /// Answers in a row that must bring nothing before a new policy is tried; after half of them the present one explores again.
 const RESTART: usize = 6;
 
-/// The share that what was asked last keeps in what is learnt for, and what was asked before of that, and so on.
-const REMEMBERED: f64 = 0.5;
+/// The shares that what was asked last may have in what is learnt for; what was asked before has half of that, and so on.
+const SHARES: [f64; 3] = [0.5, 0.125, 0.0];
 
 /// Episodes that a mixture is played again for where it is not sure enough.
 const AGAIN: usize = 25;
@@ -214,20 +214,20 @@ impl LearnedOracle {
 
     /// What is learnt for: λ, and a share of what else was asked before, each in units of what it varies by. A constraint
     /// that holds just now is not forgotten for another, and where λ alone pays the same for all that was ever done, what
-    /// was asked before leads on. Where that brought nothing, λ alone is tried.
+    /// was asked before leads on. Where that brought nothing, other shares are tried.
     fn lesson(&self, lam: &[f64], failures: usize) -> Vec<f64> {
         let unit = self.deviation(lam);
         let mut lesson = lam.to_vec();
         vector::scale(&mut lesson, 1.0 / unit.unwrap_or(vector::norm(lam)));
-        let (mut share, mut asked) = (1.0, vec![lam]);
-        for answer in self.answers.iter().rev().filter(|_| failures % 3 != 1) {
+        let (mut share, mut asked) = (SHARES[failures % SHARES.len()], vec![lam]);
+        for answer in self.answers.iter().rev() {
             let is_new = asked.iter().all(|lam| answer.likeness(lam) <= ALIKE);
             let Some(deviation) = self.deviation(&answer.lam).filter(|_| is_new) else { continue };
             asked.push(&answer.lam);
-            share *= REMEMBERED;
             // Of what does not vary the unit is not known.
             let unit = if unit.is_some() { deviation } else { vector::norm(&answer.lam) };
             vector::add_scaled(&mut lesson, share / unit, &answer.lam);
+            share *= 0.5;
         }
         let length = vector::norm(&lesson).max(f64::MIN_POSITIVE);
         vector::scale(&mut lesson, 1.0 / length);
@@ -537,6 +537,6 @@ mod tests {
         let lesson = oracle.lesson(&[1.0, 0.0], 0);
         let units = [[1.0, 0.0], [0.0, 1.0]].map(|lam| oracle.deviation(&lam).unwrap());
         assert!((lesson[1] * units[1] - 0.5 * lesson[0] * units[0]).abs() < 1e-12, "{lesson:?}");
-        assert_eq!(oracle.lesson(&[1.0, 0.0], 1), [1.0, 0.0], "the rest brought nothing");
+        assert_eq!(oracle.lesson(&[1.0, 0.0], 2), [1.0, 0.0], "the rest brought nothing");
     }
 }
