@@ -58,7 +58,7 @@ def test_options_are_those_of_tables():
 
 def test_options_change_what_is_found():
     rates = [1e-3, 1e-3, 1e-2]
-    found = [ap.solve("mars-rover", oracle=ap.PPO(learning_rate=rate), samples=2_000, rounds=2) for rate in rates]
+    found = [ap.solve("mars-rover", oracle=ap.PPO(learning_rate=rate), samples=4_000, rounds=3) for rate in rates]
     first, same, other = (result.measurements["failure"] for result in found)
     assert first == same != other
 

@@ -67,8 +67,9 @@ impl MakeOracle for Learned {
         let learner =
             self.learner.make(LearnerContext { env, envs, gamma, limit, finite_horizon, samples, rng })?;
         let estimator = MonteCarlo::new(Episode::new(env_alone, gamma, limit), context.rng);
-        let options = self.options.clone();
-        Ok(AnyOracle::Responding(Box::new(LearnedOracle::new(learner, estimator, samples, options)?)))
+        let oracle = LearnedOracle::new(learner, estimator, samples, self.options.clone())?;
+        let is_counted = env.observations().count().is_some();
+        Ok(AnyOracle::Responding(Box::new(if is_counted { oracle } else { oracle.remembering() })))
     }
 
     fn check(&self, env: &EnvSpec) -> Result<()> {
@@ -93,7 +94,8 @@ const ALIKE: f64 = 0.95;
 /// Answers in a row that must bring nothing before a new policy is tried; after half of them the present one explores again.
 const RESTART: usize = 6;
 
-/// The shares that what was asked last may have in what is learnt for; what was asked before has half of that, and so on.
+/// The shares that what was asked last has in what is learnt for, in turn while nothing gets better; what was asked before
+/// has half of that, and so on.
 const SHARES: [f64; 3] = [0.5, 0.0, 0.5];
 
 /// Episodes that a mixture is played again for where it is not sure enough.
@@ -107,6 +109,7 @@ pub struct LearnedOracle {
     estimator: MonteCarlo,
     budget: u64,
     options: LearnedOptions,
+    shares: [f64; 3],
     call: Option<Call>,
     window: EpisodeWindow,
     /// Those who played the last n episodes, with how many each of them ended.
@@ -170,12 +173,19 @@ impl LearnedOracle {
             estimator,
             budget,
             options,
+            shares: [0.0; 3],
             call: None,
             window,
             iterates: VecDeque::new(),
             answers: Vec::new(),
             samples: 0,
         })
+    }
+
+    /// The same, keeping in mind what was asked before: for policies that forget, since they generalise over numbers. Where
+    /// observations are counted, each has weights of its own.
+    pub fn remembering(self) -> Self {
+        Self { shares: SHARES, ..self }
     }
 
     /// The answer of a policy drawn at random, to begin a cache with.
@@ -219,7 +229,7 @@ impl LearnedOracle {
         let unit = self.deviation(lam);
         let mut lesson = lam.to_vec();
         vector::scale(&mut lesson, 1.0 / unit.unwrap_or(vector::norm(lam)));
-        let (mut share, mut asked) = (SHARES[failures % SHARES.len()], vec![lam]);
+        let (mut share, mut asked) = (self.shares[failures % SHARES.len()], vec![lam]);
         for answer in self.answers.iter().rev() {
             let is_new = asked.iter().all(|lam| answer.likeness(lam) <= ALIKE);
             let Some(deviation) = self.deviation(&answer.lam).filter(|_| is_new) else { continue };
@@ -508,7 +518,9 @@ mod tests {
         let learner =
             QLearner::new(Box::new(world()), 0.99, 300, QLearningOptions::default(), rng.clone()).unwrap();
         let estimator = MonteCarlo::new(Episode::new(Box::new(world()), 0.99, 300), &mut rng);
-        LearnedOracle::new(Box::new(learner), estimator, 1000, LearnedOptions::default()).unwrap()
+        LearnedOracle::new(Box::new(learner), estimator, 1000, LearnedOptions::default())
+            .unwrap()
+            .remembering()
     }
 
     fn answer(oracle: &mut LearnedOracle, lam: &[f64], episodes: &[[f64; 2]]) {
