@@ -231,8 +231,10 @@ impl LearnedOracle {
         vector::scale(&mut lesson, 1.0 / unit.unwrap_or(vector::norm(lam)));
         let (mut share, mut asked) = (self.shares[failures % SHARES.len()], vec![lam]);
         for answer in self.answers.iter().rev() {
-            let is_new = asked.iter().all(|lam| answer.likeness(lam) <= ALIKE);
-            let Some(deviation) = self.deviation(&answer.lam).filter(|_| is_new) else { continue };
+            if share == 0.0 || asked.iter().any(|lam| answer.likeness(lam) > ALIKE) {
+                continue;
+            }
+            let Some(deviation) = self.deviation(&answer.lam) else { continue };
             asked.push(&answer.lam);
             // Of what does not vary the unit is not known.
             let unit = if unit.is_some() { deviation } else { vector::norm(&answer.lam) };
