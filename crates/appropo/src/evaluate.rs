@@ -57,19 +57,7 @@ impl<'a> Judge<'a> {
         let problem = self.problem;
         let (set, selection) = judged(problem)?;
         let mut rollouts = self.rollouts(2 * doubts.count)?;
-        let observer = &mut *self.observer;
-        let mut watch = |look: &Look| {
-            let &Look { episodes, samples: taken, region: (mean, radii) } = look;
-            let open = || undecided(problem, mean, radii);
-            observer.progress(&Progress {
-                phase: Phase::Evaluation,
-                episodes,
-                samples: taken,
-                of: samples,
-                open: &open,
-                state: None,
-            })
-        };
+        let mut watch = |look: &Look| show(problem, look, samples, self.observer);
         let attempt = if self.is_asked { doubts.evaluations + 1 } else { 0 };
         let options = settings(samples).attempt(attempt);
         confidence::evaluate(mixture, &mut rollouts, &set, &selection, &options, &mut watch)
@@ -79,13 +67,14 @@ impl<'a> Judge<'a> {
     fn look(&mut self, mixture: &Mixed, doubts: &Doubts) -> Result<(bool, u64)> {
         let (set, selection) = judged(self.problem)?;
         let mut rollouts = self.rollouts(2 * doubts.count + 1)?;
-        let (mut measured, mut samples) = (Estimate::new(rollouts.dim()), 0);
+        let (mut measured, mut samples, observer) = (Estimate::new(rollouts.dim()), 0, &mut *self.observer);
         let most = self.budget.evaluation_samples() / LOOKING;
         loop {
             rollouts.play(mixture, 1, |sum, steps| {
                 measured.add(sum);
                 samples += steps as u64;
-                Ok(())
+                let look = Look { episodes: measured.count(), samples, region: (&[], &[]) };
+                show(self.problem, &look, most, observer)
             })?;
             if measured.count() < LEAST_LOOKED_AT {
                 continue;
@@ -192,6 +181,13 @@ impl Observer for Judge<'_> {
         self.decided = Some(evaluation).filter(|_| is_inside);
         Ok(Some(Judgement { is_inside, is_evaluation: true, samples }))
     }
+}
+
+/// Shows how far fresh episodes have got, of so many steps.
+fn show(problem: &Problem, look: &Look, of: u64, observer: &mut dyn Observer) -> Result<()> {
+    let &Look { episodes, samples, region: (mean, radii) } = look;
+    let open = || undecided(problem, mean, radii);
+    observer.progress(&Progress { phase: Phase::Evaluation, episodes, samples, of, open: &open, state: None })
 }
 
 /// What a search that was broken off thought of its mixture, or what the model says of it: nothing is claimed.

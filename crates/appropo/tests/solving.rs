@@ -23,6 +23,7 @@ use appropo::scalars::scalars;
 use appropo::set::Ball;
 use appropo::solver::{Observer, Round, Stop};
 use appropo::state::{Checkpoint, Saver};
+use appropo::verify::verify;
 
 pub fn rover() -> ProblemBuilder {
     Problem::builder(mars_rover::world("8x8", 0.05).unwrap()).discount(0.99)
@@ -300,6 +301,22 @@ fn a_state_that_does_not_belong_is_refused() {
 
 pub fn cart_pole() -> ProblemBuilder {
     Problem::builder(EnvSpec::playable(CartPole::new)).discount(0.99).horizon(50)
+}
+
+/// What decides is the evaluation that ended the search, with its share of the level; a search that is taken up again at
+/// its end has the same.
+#[test]
+fn a_search_that_learns_ends_with_what_decided() {
+    let problem = cart_pole().constraint(Constraint::at_least("steps", 25.0).unwrap()).build().unwrap();
+    let (method, budget) = (Appropo::default(), Budget::samples(20_000));
+    let mut keeper = Keeper { problem: &problem, history: History::default(), kept: Vec::new() };
+    let whole = problem.solve(&method, &budget, 0, &mut keeper).unwrap();
+    let evaluation = whole.evaluation.clone().unwrap();
+    assert_eq!((whole.verdict(), &whole.stop), (Verdict::Feasible, &Stop::Reached));
+    assert!((1..=3).contains(&evaluation.attempt), "{}", evaluation.attempt);
+    verify(&problem, &whole, 7).unwrap();
+    let again = problem.resume(&method, &budget, 0, keeper.kept.pop(), &mut ()).unwrap();
+    assert_eq!(again.evaluation, Some(evaluation));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::answers::{Answered, Answers};
 use super::{
     AnyOracle, MOST_CONFIRMING, MakeOracle, MonteCarlo, OracleContext, Reestimate, Respond, Response, fits,
 };
@@ -88,15 +89,12 @@ impl MakeOracle for Learned {
     }
 }
 
-/// The least cosine of the angle between two λ that ask for about the same.
-const ALIKE: f64 = 0.95;
-
 /// Answers in a row that must bring nothing before a new policy is tried; after half of them the present one explores again.
 const RESTART: usize = 6;
 
-/// The shares that what was asked last has in what is learnt for, in turn while nothing gets better; what was asked before
-/// has half of that, and so on.
-const SHARES: [f64; 3] = [0.5, 0.0, 0.5];
+/// The share of what was asked last in what is learnt for; once in so many times, while nothing gets better, it has none.
+const REMEMBERED: f64 = 0.5;
+const ALONE: usize = 3;
 
 /// Episodes that a mixture is played again for where it is not sure enough.
 const AGAIN: usize = 25;
@@ -109,12 +107,12 @@ pub struct LearnedOracle {
     estimator: MonteCarlo,
     budget: u64,
     options: LearnedOptions,
-    shares: [f64; 3],
+    is_remembering: bool,
     call: Option<Call>,
     window: EpisodeWindow,
     /// Those who played the last n episodes, with how many each of them ended.
     iterates: VecDeque<(usize, Arc<AnyPolicy>)>,
-    answers: Vec<Answered>,
+    answers: Answers,
     samples: u64,
 }
 
@@ -129,30 +127,6 @@ struct Call {
     lesson: Vec<f64>,
     /// The least that the last n episodes have paid the lesson so far.
     best: f64,
-}
-
-/// A question that was answered.
-#[derive(Debug)]
-struct Answered {
-    lam: Vec<f64>,
-    policy: Mixed,
-    estimate: Estimate,
-    /// How many episodes of the estimate have been told.
-    told: usize,
-}
-
-impl Answered {
-    /// What the policy pays λ, and the variance of that estimate.
-    fn payoff(&self, lam: &[f64]) -> (f64, f64) {
-        let (mean, spread) = self.estimate.with_spread();
-        let variance: f64 = lam.iter().zip(&spread.deviations).map(|(l, d)| (l * d) * (l * d)).sum();
-        (vector::dot(lam, &mean), variance / spread.episodes)
-    }
-
-    /// The cosine of the angle between two questions.
-    fn likeness(&self, lam: &[f64]) -> f64 {
-        vector::dot(lam, &self.lam) / (vector::norm(lam) * vector::norm(&self.lam)).max(f64::MIN_POSITIVE)
-    }
 }
 
 impl LearnedOracle {
@@ -173,11 +147,11 @@ impl LearnedOracle {
             estimator,
             budget,
             options,
-            shares: [0.0; 3],
+            is_remembering: false,
             call: None,
             window,
             iterates: VecDeque::new(),
-            answers: Vec::new(),
+            answers: Answers::default(),
             samples: 0,
         })
     }
@@ -185,7 +159,7 @@ impl LearnedOracle {
     /// The same, keeping in mind what was asked before: for policies that forget, since they generalise over numbers. Where
     /// observations are counted, each has weights of its own.
     pub fn remembering(self) -> Self {
-        Self { shares: SHARES, ..self }
+        Self { is_remembering: true, ..self }
     }
 
     /// The answer of a policy drawn at random, to begin a cache with.
@@ -207,12 +181,15 @@ impl LearnedOracle {
     fn begin(&mut self, lam: &[f64], offset: f64) -> Result<()> {
         self.window.clear();
         self.iterates.clear();
-        let failures = self.failures(lam);
-        let lesson = self.lesson(lam, failures);
+        let failures = self.answers.failures(lam);
+        let share = if self.is_remembering && failures % ALONE != 1 { REMEMBERED } else { 0.0 };
+        let lesson = self.answers.lesson(lam, share);
         if failures > 0 && failures.is_multiple_of(RESTART) {
             self.learner.start_afresh();
         } else {
-            self.start_from_best(&lesson)?;
+            if let Some(policy) = self.answers.best(&lesson).cloned() {
+                self.start_from(&policy)?;
+            }
             if failures % RESTART == RESTART / 2 {
                 self.learner.explore_again();
             }
@@ -222,82 +199,9 @@ impl LearnedOracle {
         Ok(())
     }
 
-    /// What is learnt for: λ, and a share of what else was asked before, each in units of what it varies by. A constraint
-    /// that holds just now is not forgotten for another, and where λ alone pays the same for all that was ever done, what
-    /// was asked before leads on. Where that brought nothing, other shares are tried.
-    fn lesson(&self, lam: &[f64], failures: usize) -> Vec<f64> {
-        let unit = self.deviation(lam);
-        let mut lesson = lam.to_vec();
-        vector::scale(&mut lesson, 1.0 / unit.unwrap_or(vector::norm(lam)));
-        let (mut share, mut asked) = (self.shares[failures % SHARES.len()], vec![lam]);
-        for answer in self.answers.iter().rev() {
-            if share == 0.0 || asked.iter().any(|lam| answer.likeness(lam) > ALIKE) {
-                continue;
-            }
-            let Some(deviation) = self.deviation(&answer.lam) else { continue };
-            asked.push(&answer.lam);
-            // Of what does not vary the unit is not known.
-            let unit = if unit.is_some() { deviation } else { vector::norm(&answer.lam) };
-            vector::add_scaled(&mut lesson, share / unit, &answer.lam);
-            share *= 0.5;
-        }
-        let length = vector::norm(&lesson).max(f64::MIN_POSITIVE);
-        vector::scale(&mut lesson, 1.0 / length);
-        lesson
-    }
-
-    /// How much what episodes pay λ varies, within answers and between them; `None` where it does not.
-    fn deviation(&self, lam: &[f64]) -> Option<f64> {
-        let mut means = Estimate::new(1);
-        let mut variance = 0.0;
-        for answer in &self.answers {
-            let (mean, of_mean) = answer.payoff(lam);
-            means.add(&[mean]);
-            variance += of_mean * answer.estimate.count() as f64;
-        }
-        let count = self.answers.len() as f64;
-        Some(((variance + means.squares(0)) / count).sqrt()).filter(|deviation| *deviation > 0.0)
-    }
-
     /// Steps that may bring nothing.
     fn patience(&self) -> u64 {
         (self.options.patience * self.budget as f64) as u64
-    }
-
-    /// How many answers in a row to questions like this were no better than the best before.
-    fn failures(&self, lam: &[f64]) -> usize {
-        let (mut best, mut failures) = (f64::INFINITY, 0);
-        for answer in &self.answers {
-            let payoff = vector::dot(lam, answer.estimate.mean());
-            if payoff < best {
-                (best, failures) = (payoff, 0);
-            } else if answer.likeness(lam) > ALIKE {
-                failures += 1;
-            }
-        }
-        failures
-    }
-
-    /// Goes on from the answer that serves λ best, and of those that may be as good, from that to the question most like
-    /// it.
-    fn start_from_best(&mut self, lam: &[f64]) -> Result<()> {
-        let payoff = |answer: &Answered| answer.payoff(lam);
-        let Some(best) = self.answers.iter().map(payoff).reduce(|a, b| if b.0 < a.0 { b } else { a }) else {
-            return Ok(());
-        };
-        let may_be_best = |answer: &&Answered| {
-            let (mean, variance) = payoff(answer);
-            mean <= best.0 + (variance + best.1).sqrt()
-        };
-        let likeness = |answer: &&Answered| answer.likeness(lam);
-        let found =
-            self.answers.iter().filter(may_be_best).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        let is_last =
-            |answer: &&Answered| self.answers.last().is_some_and(|last| std::ptr::eq(last, *answer));
-        match found.filter(|answer| !is_last(answer)).map(|answer| answer.policy.clone()) {
-            Some(policy) => self.start_from(&policy),
-            None => Ok(()),
-        }
     }
 
     /// What the last episodes paid λ on average, and its standard error.
@@ -333,7 +237,7 @@ impl LearnedOracle {
     fn response(&mut self, lam: &[f64], policy: Mixed, estimate: Estimate, gave_up: bool) -> Response {
         let (z_hat, spread) = estimate.with_spread();
         let told = estimate.count();
-        self.answers.push(Answered { lam: lam.to_vec(), policy: policy.clone(), estimate, told });
+        self.answers.0.push(Answered { lam: lam.to_vec(), policy: policy.clone(), estimate, told });
         Response { policy, z_hat, spread: Some(spread), bound: None, gave_up }
     }
 }
@@ -424,17 +328,13 @@ impl Reestimate for LearnedOracle {
         if self.samples() >= self.budget {
             return Ok(());
         }
-        let answer = self.answers.iter_mut().find(|answer| answer.policy.is_same(policy));
         let episodes = (weight * AGAIN as f64).ceil() as usize;
+        let answer = self.answers.of(policy);
         answer.map_or(Ok(()), |answer| self.estimator.play(policy, episodes, &mut answer.estimate))
     }
 
     fn measure_again(&mut self, policy: &Mixed) -> Option<(Vec<f64>, Spread)> {
-        let found = self.answers.iter_mut().find(|answer| answer.policy.is_same(policy));
-        found.filter(|answer| answer.estimate.count() > answer.told).map(|answer| {
-            answer.told = answer.estimate.count();
-            answer.estimate.with_spread()
-        })
+        self.answers.of(policy)?.news()
     }
 
     /// At most as many episodes as a tenth of the budget is enough for, within bounds.
@@ -454,8 +354,8 @@ impl Reestimate for LearnedOracle {
 impl Checkpoint for LearnedOracle {
     fn save(&self, to: &mut Saver) -> Result<()> {
         to.put(&self.samples);
-        to.put(&self.answers.len());
-        for Answered { lam, policy, estimate, told } in &self.answers {
+        to.put(&self.answers.0.len());
+        for Answered { lam, policy, estimate, told } in &self.answers.0 {
             to.put(lam);
             to.put(policy);
             to.put(estimate);
@@ -476,14 +376,14 @@ impl Checkpoint for LearnedOracle {
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.samples = from.get()?;
-        self.answers.clear();
+        self.answers.0.clear();
         let dim = self.estimator.dim();
         for _ in 0..from.get_length()? {
             let lam = from.get_where("λ", |lam: &Vec<f64>| lam.len() == dim)?;
             let policy = from.get_where("a policy", |policy| fits(self, policy))?;
             let estimate =
                 from.get_where("an estimate", |estimate: &Estimate| estimate.mean().len() == dim)?;
-            self.answers.push(Answered { lam, policy, estimate, told: from.get()? });
+            self.answers.0.push(Answered { lam, policy, estimate, told: from.get()? });
         }
         type Asked = Option<((Vec<f64>, f64), ((u64, f64), Vec<f64>))>;
         let fits_call = |asked: &Asked| {
@@ -504,53 +404,5 @@ impl Checkpoint for LearnedOracle {
         }
         self.estimator.load(from)?;
         self.learner.load(from)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::env::{Simulator, mars_rover};
-    use crate::policy::TabularPolicy;
-    use crate::rl::{QLearner, QLearningOptions};
-
-    fn oracle() -> LearnedOracle {
-        let world = || Simulator::new(mars_rover::world("4x4", 0.05).unwrap().model, None);
-        let mut rng = random::generator(0);
-        let learner =
-            QLearner::new(Box::new(world()), 0.99, 300, QLearningOptions::default(), rng.clone()).unwrap();
-        let estimator = MonteCarlo::new(Episode::new(Box::new(world()), 0.99, 300), &mut rng);
-        LearnedOracle::new(Box::new(learner), estimator, 1000, LearnedOptions::default())
-            .unwrap()
-            .remembering()
-    }
-
-    fn answer(oracle: &mut LearnedOracle, lam: &[f64], episodes: &[[f64; 2]]) {
-        let mut estimate = Estimate::new(2);
-        episodes.iter().for_each(|episode| estimate.add(episode));
-        oracle.response(lam, Mixed::one(TabularPolicy::uniform(1, 1)), estimate, false);
-    }
-
-    /// Where every episode paid λ the same, learning for it alone taught nothing and forgot the rest.
-    #[test]
-    fn what_was_asked_before_leads_on_where_lambda_says_nothing() {
-        let mut oracle = oracle();
-        answer(&mut oracle, &[0.0, 1.0], &[[1.0, -10.0], [1.0, 10.0]]);
-        let lesson = oracle.lesson(&[1.0, 0.0], 0);
-        assert!(vector::distance(&lesson, &[0.8f64.sqrt(), 0.2f64.sqrt()]) < 1e-12, "{lesson:?}");
-        assert_eq!(oracle.lesson(&[0.0, 1.0], 0), [0.0, 1.0], "nothing else was asked before");
-    }
-
-    /// Half the weight is half of what returns vary by, whatever the units and however often it was asked.
-    #[test]
-    fn what_was_asked_before_counts_half() {
-        let mut oracle = oracle();
-        for lam in [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] {
-            answer(&mut oracle, &lam, &[[0.0, -10.0], [1.0, 10.0]]);
-        }
-        let lesson = oracle.lesson(&[1.0, 0.0], 0);
-        let units = [[1.0, 0.0], [0.0, 1.0]].map(|lam| oracle.deviation(&lam).unwrap());
-        assert!((lesson[1] * units[1] - 0.5 * lesson[0] * units[0]).abs() < 1e-12, "{lesson:?}");
-        assert_eq!(oracle.lesson(&[1.0, 0.0], 1), [1.0, 0.0], "the rest brought nothing");
     }
 }

@@ -1,6 +1,8 @@
 //! Oracles: who answers the λ-player.
 
+mod answers;
 mod cache;
+mod confirm;
 mod exact;
 mod external;
 mod learned;
@@ -16,6 +18,8 @@ pub use model::{Model, ModelOptions, ModelOracle};
 pub use monte_carlo::MonteCarlo;
 pub use universal::{Universal, UniversalOptions};
 
+pub(crate) use confirm::{gives_hope, is_sure, least_deviations};
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -26,9 +30,8 @@ use crate::measurement::{Discounting, Estimate, Selection, Spread};
 use crate::options::{Given, Registered, Result as OptionResult, Table};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::random::Generator;
-use crate::set::{ConvexSet, Errors, SharedSet, holds};
+use crate::set::SharedSet;
 use crate::state::Checkpoint;
-use crate::vector;
 
 /// An answer to λ: a policy, its measurements, and what is known of all others.
 #[derive(Debug, Clone)]
@@ -133,49 +136,10 @@ pub trait ModelBased: Checkpoint {
 
 /// Episodes that confirm a mixture at most, unless more are asked for.
 const MOST_CONFIRMING: usize = 400;
-/// Episodes before which a mixture is not given up.
-const FIRST_LOOK: usize = 3;
-/// Standard errors outside the set at which it is.
-const HOPELESS: f64 = 0.5;
 
 /// How long an episode that confirms is at most, in times 1/(1 − γ): a policy that turns in circles is not to use up the
 /// budget, and what comes later counts little.
 const LONG: f64 = 3.0;
-
-/// Whether more fresh episodes may put their mean into the set.
-pub(crate) fn gives_hope(fresh: &Estimate, set: &SharedSet) -> bool {
-    let (mean, spread) = fresh.with_spread();
-    let error = vector::norm(&spread.deviations) / spread.episodes.sqrt();
-    fresh.count() < FIRST_LOOK || set.distance(&mean) <= HOPELESS * error
-}
-
-/// Whether fresh episodes put their mean into the set by so many standard errors, if their deviations are at least these:
-/// what is rare may not have happened yet.
-pub(crate) fn is_sure(
-    fresh: &Estimate,
-    errors: f64,
-    deviations: &[f64],
-    set: &SharedSet,
-    tolerance: f64,
-) -> bool {
-    let (mean, spread) = fresh.with_spread();
-    let error = |(seen, least): (&f64, &f64)| errors * seen.max(*least) / spread.episodes.sqrt();
-    let errors = spread.deviations.iter().zip(deviations).map(error).collect();
-    holds(set, &mean, &Errors::Standard(errors), tolerance)
-}
-
-/// Unseen episodes, as far out as the furthest that was seen, that fresh ones do not rule out.
-const UNSEEN: f64 = 3.0;
-
-/// How much fresh episodes may differ, entry by entry.
-pub(crate) fn least_deviations(fresh: &Estimate) -> Vec<f64> {
-    let deviation = |entry| {
-        let (least, largest) = fresh.range(entry);
-        let unseen = UNSEEN * (largest - least).powi(2);
-        ((fresh.squares(entry) + unseen) / fresh.count() as f64).sqrt()
-    };
-    (0..fresh.dim()).map(deviation).collect()
-}
 
 impl fmt::Debug for dyn ModelBased {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -116,7 +116,7 @@ pub trait Observer {
     }
 
     /// Called with a learnt mixture that should be what is asked for, after so many doubts. Unless it surely is, the search
-    /// goes on. `None` where no one judges: then the search confirms it by itself.
+    /// goes on. `None` where no one judges: then the search confirms it by itself. Who watches a whole solve is not asked.
     fn judge(&mut self, _mixture: &Mixed, _doubts: &Doubts) -> Result<Option<Judgement>> {
         Ok(None)
     }
