@@ -183,7 +183,7 @@ pub struct Reproduce {
     /// The folder for data and figures
     #[arg(long, default_value = "reproduction")]
     pub out: String,
-    /// 3 seeds instead of 25
+    /// One seed instead of 25
     #[arg(long)]
     pub quick: bool,
     /// Threads to use; all processors by default

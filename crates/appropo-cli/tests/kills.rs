@@ -14,10 +14,10 @@ use crate::runs::{OBJECTIVE, appropo, files, place, solve};
 fn fifty_kills_leave_no_trace() {
     let place = place("kills");
     let problems: [&[&str]; 4] = [
-        &["mars-rover-diverse", "--player", "blackwell", "--rounds", "150"],
-        &["cart-pole", "--samples", "8000"],
-        &["mars-rover-diverse", "--oracle", "ppo", "--samples", "9000"],
-        &["mars-rover-diverse", "--oracle", "model", "--samples", "1500"],
+        &["mars-rover-diverse", "--player", "blackwell", "--rounds", "100"],
+        &["cart-pole", "--samples", "4000"],
+        &["mars-rover-diverse", "--oracle", "ppo", "--samples", "5000"],
+        &["mars-rover-diverse", "--oracle", "model", "--samples", "1000"],
     ];
     let kills: usize = std::thread::scope(|scope| {
         let halves = problems.chunks(2).zip(17..).map(|(problems, seed)| {
