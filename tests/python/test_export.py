@@ -37,7 +37,7 @@ class Onnx(unittest.TestCase):
         outputs = dict(zip(names, session.run(None, {"observation": observation})))
         alone = dict(zip(names, session.run(None, {"observation": observation[:1]})))
         for key in outputs:
-            close(alone[key], outputs[key] if key == "log_std" else outputs[key][:1])
+            close(alone[key], outputs[key] if outputs[key].ndim == 1 else outputs[key][:1])
         return outputs
 
     def check_categorical(self, outputs, wanted):
@@ -73,6 +73,18 @@ class Onnx(unittest.TestCase):
         self.assertTrue(np.all((low <= action) & (action <= high)))
         cut = np.any(outputs["mean"] != outputs["action"], axis=0)
         self.assertEqual(cut.tolist(), [True, True, False], "the sample reaches its finite bounds")
+
+    def test_squashed(self):
+        wanted = expected("squashed")
+        outputs = self.run_model("squashed", np.asarray(wanted["observation"], dtype=np.float32))
+        self.assertEqual(set(outputs), {"mean", "log_std", "action", "value"})
+        means, log_stds = np.split(np.asarray(wanted["policy"]), 2, axis=1)
+        close(outputs["mean"], means)
+        close(outputs["log_std"], np.clip(log_stds, -5, 2))
+        low, high = np.asarray(wanted["bounds"]).T
+        close(outputs["action"], low + (high - low) * (np.tanh(means) + 1) / 2)
+        action = outputs["action"].astype(np.float64)
+        self.assertTrue(np.all((low <= action) & (action <= high)))
 
     def test_metadata(self):
         model = onnx.load(SAMPLES / "vector" / "policy.onnx")

@@ -92,6 +92,12 @@ fn rich() -> Vec<(String, String)> {
         )
     }));
     problems.push("discount = 0.9\nenvironment = { name = \"point-mass\", horizon = 20 }\n".into());
+    problems.push(
+        "discount = 0.9\n[environment]\nname = \"point-mass\"\nhorizon = 20\n\
+         [[constraint]]\nmeasure = \"energy\"\nat_most = 0.3\n\
+         [solve]\noracle = \"sac\"\nsamples = 200\nsac = { net_arch = [8], batch_size = 8, learning_starts = 50 }\n"
+            .into(),
+    );
     problems.push(format!("maximize = \"reward\"\n{rover}{safety}"));
     problems.push(format!("{rover}{safety}[objective]\nmaximize = \"reward\"\n"));
     problems.push(format!("minimize = \"visits[7]\"\n{rover}{safety}[solve]\nsearch = \"binary\"\n"));

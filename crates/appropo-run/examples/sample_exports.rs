@@ -33,7 +33,10 @@ fn main() -> Result<()> {
     // As single-precision numbers, 0.6 would be above and -0.3 below the bound.
     let bounds = vec![(-0.1, 0.6), (-0.3, 0.3), (f64::NEG_INFINITY, f64::INFINITY)];
     let gaussian = Shape { activation: Activation::Relu, policy: bounds.len(), ..vector };
-    write_policy(&folder.join("gaussian"), gaussian, Actions::Gaussian(bounds), 3)?;
+    write_policy(&folder.join("gaussian"), gaussian.clone(), Actions::Gaussian(bounds), 3)?;
+    let bounds = vec![(-0.1, 0.6), (-3.0, 3.0)];
+    let squashed = Shape { policy: 2 * bounds.len(), ..gaussian };
+    write_policy(&folder.join("squashed"), squashed, Actions::Squashed(bounds), 4)?;
     write_events(&folder.join("events"))
 }
 
@@ -60,7 +63,7 @@ fn write_policy(folder: &Path, shape: Shape, actions: Actions, seed: u64) -> Res
         "log_std": parameters[network.parameters()..],
         "bounds": match &actions {
             // JSON has no infinities; a null stands for them.
-            Actions::Gaussian(bounds) => json!(bounds),
+            Actions::Gaussian(bounds) | Actions::Squashed(bounds) => json!(bounds),
             Actions::Categorical => json!([]),
         },
     });

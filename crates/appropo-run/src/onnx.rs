@@ -24,6 +24,7 @@ const OPSET: u64 = 17;
 /// - for categorical actions `logits` and `probabilities`, batch × actions;
 /// - for Gaussian actions `mean` and `action`, batch × m, the latter cut to the bounds, and `log_std`, m numbers for all
 ///   rows;
+/// - for squashed actions the same, batch × m, where `action` is the tangent of `mean`, stretched to the bounds;
 /// - `value`, batch × measurements.
 pub fn onnx(policy: &NetworkPolicy) -> Vec<u8> {
     let (network, parameters) = (policy.network(), policy.parameters());
@@ -51,35 +52,52 @@ pub fn onnx(policy: &NetworkPolicy) -> Vec<u8> {
         below.clone_from(&layer.name);
     }
 
-    let policy_head = match policy.actions() {
-        Actions::Categorical => "logits",
-        Actions::Gaussian(_) => "mean",
-    };
-    for (layer, output) in heads.iter().zip([policy_head, "value"]).filter(|(layer, _)| layer.outputs > 0) {
-        graph.parameters(layer, parameters);
-        graph.affine(layer, &below, output);
-    }
-    let row = [Batch, Fixed(shape.policy)];
-    graph.declare(Graph::OUTPUT, policy_head, FLOAT, &row);
+    let [policy_head, value_head] = heads else { return graph.into_model() };
     match policy.actions() {
         Actions::Categorical => {
+            let row = [Batch, Fixed(shape.policy)];
+            graph.parameters(policy_head, parameters);
+            graph.affine(policy_head, &below, "logits");
             graph.node("Softmax", &["logits"], "probabilities");
+            graph.declare(Graph::OUTPUT, "logits", FLOAT, &row);
             graph.declare(Graph::OUTPUT, "probabilities", FLOAT, &row);
         }
         Actions::Gaussian(bounds) => {
-            let width = [bounds.len()];
-            let (low, high): (Vec<f32>, Vec<f32>) =
-                bounds.iter().map(|(low, high)| (at_least(*low), -at_least(-high))).unzip();
+            let (width, row) = ([bounds.len()], [Batch, Fixed(bounds.len())]);
+            graph.parameters(policy_head, parameters);
+            graph.affine(policy_head, &below, "mean");
             graph.initializer("policy.log_std", &width, &parameters[network.parameters()..]);
-            graph.initializer("policy.low", &width, &low);
-            graph.initializer("policy.high", &width, &high);
             graph.node("Identity", &["policy.log_std"], "log_std");
-            // Clip would have one bound for all entries.
-            graph.node("Max", &["mean", "policy.low"], "policy.raised");
-            graph.node("Min", &["policy.raised", "policy.high"], "action");
+            graph.clip("mean", &inside(bounds), "action");
+            graph.declare(Graph::OUTPUT, "mean", FLOAT, &row);
             graph.declare(Graph::OUTPUT, "log_std", FLOAT, &[Fixed(bounds.len())]);
             graph.declare(Graph::OUTPUT, "action", FLOAT, &row);
         }
+        Actions::Squashed(bounds) => {
+            let (width, row) = ([bounds.len()], [Batch, Fixed(bounds.len())]);
+            let [mean, log_std] = halves(policy_head);
+            for (half, output) in [(&mean, "mean"), (&log_std, "policy.log_std")] {
+                graph.parameters(half, parameters);
+                graph.affine(half, &below, output);
+            }
+            let (least, most) = Actions::LOG_DEVIATIONS;
+            graph.clip("policy.log_std", &(vec![least], vec![most]), "log_std");
+            let half: Vec<f32> = bounds.iter().map(|(low, high)| (0.5 * (high - low)) as f32).collect();
+            let middle: Vec<f32> = bounds.iter().map(|(low, high)| (0.5 * (low + high)) as f32).collect();
+            graph.initializer("policy.half", &width, &half);
+            graph.initializer("policy.middle", &width, &middle);
+            graph.node("Tanh", &["mean"], "policy.tanh");
+            graph.node("Mul", &["policy.tanh", "policy.half"], "policy.stretched");
+            graph.node("Add", &["policy.stretched", "policy.middle"], "policy.moved");
+            graph.clip("policy.moved", &inside(bounds), "action");
+            for output in ["mean", "log_std", "action"] {
+                graph.declare(Graph::OUTPUT, output, FLOAT, &row);
+            }
+        }
+    }
+    if shape.value > 0 {
+        graph.parameters(value_head, parameters);
+        graph.affine(value_head, &below, "value");
     }
     if shape.value > 0 {
         graph.declare(Graph::OUTPUT, "value", FLOAT, &[Batch, Fixed(shape.value)]);
@@ -87,7 +105,29 @@ pub fn onnx(policy: &NetworkPolicy) -> Vec<u8> {
     graph.into_model()
 }
 
-/// The least float that is not below `bound`: the nearest one might lie outside of what the world allows.
+/// A head whose outputs are two of each kind as two heads.
+fn halves(head: &Layer) -> [Layer; 2] {
+    let outputs = head.outputs / 2;
+    let half = |name: &str, first: usize| {
+        let weights = head.weights.start + first * head.inputs;
+        let biases = head.biases.start + first;
+        Layer {
+            name: format!("{}.{name}", head.name),
+            outputs,
+            weights: weights..weights + outputs * head.inputs,
+            biases: biases..biases + outputs,
+            ..head.clone()
+        }
+    };
+    [half("mean", 0), half("log_std", outputs)]
+}
+
+/// The tightest bounds in single precision: the nearest ones might lie outside of what the world allows.
+fn inside(bounds: &[(f64, f64)]) -> (Vec<f32>, Vec<f32>) {
+    bounds.iter().map(|(low, high)| (at_least(*low), -at_least(-high))).unzip()
+}
+
+/// The least float that is not below `bound`.
 fn at_least(bound: f64) -> f32 {
     let nearest = bound as f32;
     if f64::from(nearest) < bound { nearest.next_up() } else { nearest }
@@ -149,6 +189,16 @@ impl Graph {
 
     fn node(&mut self, operator: &str, inputs: &[&str], output: &str) {
         self.add(Self::NODE, node(operator, inputs, output));
+    }
+
+    /// Entries of `input` cut to bounds of their own, or of all.
+    fn clip(&mut self, input: &str, (low, high): &(Vec<f32>, Vec<f32>), output: &str) {
+        let [least, most, raised] = ["low", "high", "raised"].map(|part| format!("{output}.{part}"));
+        self.initializer(&least, &[low.len()], low);
+        self.initializer(&most, &[high.len()], high);
+        // The operator Clip has one bound for all entries.
+        self.node("Max", &[input, &least], &raised);
+        self.node("Min", &[&raised, &most], output);
     }
 
     fn affine(&mut self, layer: &Layer, input: &str, output: &str) {

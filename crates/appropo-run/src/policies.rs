@@ -56,6 +56,9 @@ pub enum Kind {
         shape: Shape,
         /// Whether actions are continuous.
         gaussian: bool,
+        /// Whether these are then squashed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        squashed: bool,
     },
     /// Arrays that the calling program makes its policy of.
     External {
@@ -137,8 +140,9 @@ impl Manifest {
         for (i, entry) in self.policies.iter().enumerate() {
             let policy = match &entry.kind {
                 Kind::Table { states, actions } => AnyPolicy::Table(reader.table(i, *states, *actions)?),
-                Kind::Network { shape, gaussian } => {
-                    AnyPolicy::Network(reader.network(i, shape, *gaussian, &mut networks)?)
+                Kind::Network { shape, gaussian, squashed } => {
+                    let kind = (*gaussian, *squashed);
+                    AnyPolicy::Network(reader.network(i, shape, kind, &mut networks)?)
                 }
                 Kind::External { arrays } => AnyPolicy::External(reader.external(i, arrays)?),
             };
@@ -221,10 +225,16 @@ impl Tensors {
         if let Actions::Gaussian(bounds) = policy.actions() {
             let deviations = bytes(network.parameters()..parameters.len());
             self.push(format!("{i}.log_std"), Dtype::F32, vec![bounds.len()], deviations);
+        }
+        if let Actions::Gaussian(bounds) | Actions::Squashed(bounds) = policy.actions() {
             let values = bounds.iter().flat_map(|(low, high)| [low.to_le_bytes(), high.to_le_bytes()]);
             self.push(format!("{i}.bounds"), Dtype::F64, vec![bounds.len(), 2], values);
         }
-        Kind::Network { shape: network.shape().clone(), gaussian: *policy.actions() != Actions::Categorical }
+        Kind::Network {
+            shape: network.shape().clone(),
+            gaussian: *policy.actions() != Actions::Categorical,
+            squashed: matches!(policy.actions(), Actions::Squashed(_)),
+        }
     }
 
     fn external(&mut self, i: usize, policy: &ExternalPolicy) -> Kind {
@@ -291,7 +301,7 @@ impl<'a> Reader<'a> {
         &self,
         i: usize,
         shape: &Shape,
-        gaussian: bool,
+        (gaussian, squashed): (bool, bool),
         networks: &mut Vec<Arc<Mlp>>,
     ) -> Result<NetworkPolicy> {
         let unfit = |error: appropo::error::Error| self.damaged(format!("policy {i}: {error}"));
@@ -318,18 +328,22 @@ impl<'a> Reader<'a> {
         }
         let mut actions = Actions::Categorical;
         if gaussian {
-            take(format!("{i}.log_std"), shape.policy)?;
+            let width = if squashed { shape.policy / 2 } else { shape.policy };
+            if !squashed {
+                take(format!("{i}.log_std"), width)?;
+            }
             let (_, numbers) = self.numbers(&format!("{i}.bounds"), Dtype::F64)?;
             let (pairs, rest) = numbers.as_chunks::<2>();
             let bounds: Vec<(f64, f64)> = pairs
                 .iter()
                 .map(|[low, high]| (f64::from_le_bytes(*low), f64::from_le_bytes(*high)))
                 .collect();
-            let is_range = bounds.iter().all(|(low, high)| low <= high);
-            if !rest.is_empty() || bounds.len() != shape.policy || !is_range {
-                return Err(self.damaged(format!("policy {i}: its bounds are no {} ranges", shape.policy)));
+            let (count, is_range) = (bounds.len(), bounds.iter().all(|(low, high)| low <= high));
+            actions = if squashed { Actions::Squashed(bounds) } else { Actions::Gaussian(bounds) };
+            let fits = rest.is_empty() && is_range && count == width;
+            if !fits || actions.outputs(width) != shape.policy {
+                return Err(self.damaged(format!("policy {i}: its bounds are no {width} ranges")));
             }
-            actions = Actions::Gaussian(bounds);
         }
         if let Some(value) = parameters.iter().find(|value| !value.is_finite()) {
             return Err(self.damaged(format!("policy {i}: found {value}, expected finite numbers")));

@@ -357,7 +357,9 @@ fn fits(policy: &AnyPolicy, env: &EnvSpec) -> bool {
             };
             let acts = match (policy.actions(), actions) {
                 (Actions::Categorical, Space::Discrete(count)) => shape.policy == *count,
-                (Actions::Gaussian(_), Space::Continuous(bounds)) => shape.policy == bounds.len(),
+                (acts @ (Actions::Gaussian(_) | Actions::Squashed(_)), Space::Continuous(bounds)) => {
+                    shape.policy == acts.outputs(bounds.len())
+                }
                 _ => false,
             };
             sees && acts

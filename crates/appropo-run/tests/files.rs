@@ -72,9 +72,10 @@ fn mixture() -> Mixed {
         mixed(vec![third, third, third, 0.1, 0.2, 0.7]),
         mixed(vec![1.0, 0.0, 0.0, 0.5, 0.25, 0.25, 0.1, 0.2, 0.7, 0.0, 1.0, 0.0]),
         network(shape, Actions::Categorical, 1),
-        network(vector, Actions::Gaussian(bounds), 2),
+        network(vector.clone(), Actions::Gaussian(bounds), 2),
+        network(Shape { policy: 4, ..vector }, Actions::Squashed(vec![(-1.0, 1.0), (0.0, 0.3)]), 3),
     ];
-    let weights = [0.1, 0.7, 1.3, 0.05, 1.0 / 3.0, 0.9];
+    let weights = [0.1, 0.7, 1.3, 0.05, 1.0 / 3.0, 0.9, 0.2];
     Mixed::new(weights.into_iter().zip(policies.map(Arc::new)))
 }
 

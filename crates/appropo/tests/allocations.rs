@@ -8,7 +8,10 @@ use appropo::env::{Environment, Simulator, mars_rover};
 use appropo::policy::{Memory, TabularPolicy};
 use appropo::random;
 use appropo::rl::actor_critic::{ActorCriticOptions as Options, Collect, Critic};
-use appropo::rl::{ActorCritic, Episode, EpisodeWindow, Learner, QLearner, QLearningOptions, play_episode};
+use appropo::rl::soft_actor_critic::SacOptions;
+use appropo::rl::{
+    ActorCritic, Episode, EpisodeWindow, Learner, QLearner, QLearningOptions, SoftActorCritic, play_episode,
+};
 
 fn rover() -> Box<dyn Environment> {
     Box::new(Simulator::new(mars_rover::world("8x8", 0.05).unwrap().model, Some(300)))
@@ -42,6 +45,22 @@ fn learning_allocates_nothing_after_the_first_batch() {
             assert_eq!(count, 0);
         }
     }
+}
+
+#[test]
+fn learning_from_memory_allocates_nothing_once_it_is_full() {
+    let options = SacOptions::default().net_arch([8, 8]).batch_size(16_usize).buffer_size(100_usize);
+    let worlds = (0..2).map(|_| Box::new(PointMass::new(60)) as Box<dyn Environment>).collect();
+    let mut learner = SoftActorCritic::new(worlds, 0.99, 60, options, random::generator(0)).unwrap();
+    let (mut trail, weights) = (EpisodeWindow::new(10, 3), [1.0, -0.1, 0.0]);
+    let mut learn = |batches: usize| {
+        for _ in 0..batches {
+            learner.learn(&weights, &mut trail).unwrap();
+        }
+    };
+    // How large returns are is settled by then: another size changes the critics, which allocates.
+    learn(40);
+    assert_eq!(allocations(|| learn(5)), 0);
 }
 
 #[test]

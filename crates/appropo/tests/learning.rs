@@ -10,8 +10,10 @@ use appropo::oracle::MonteCarlo;
 use appropo::policy::{AnyPolicy, Mixed, Policy};
 use appropo::random;
 use appropo::rl::actor_critic::{ActorCriticOptions as Options, Collect, Critic};
+use appropo::rl::soft_actor_critic::SacOptions;
 use appropo::rl::{
     ActorCritic, Backup, Episode, EpisodeWindow, Learner, Occupancy, QLearner, QLearningOptions,
+    SoftActorCritic,
 };
 
 /// Learns for at least so many steps.
@@ -130,9 +132,41 @@ fn ppo_pushes_the_point_to_the_origin() {
     assert!(reward > -25.0, "{reward}");
 }
 
+fn soft_actor_critic() -> SoftActorCritic {
+    let options = SacOptions::default().net_arch([32, 32]).batch_size(64_usize).learning_rate(1e-3);
+    let world = Box::new(PointMass::new(60)) as Box<dyn Environment>;
+    SoftActorCritic::new(vec![world], 0.98, 60, options.learning_starts(500_usize), random::generator(4))
+        .unwrap()
+}
+
+/// In a tenth of the steps; and, once it is there, without force for another reward, for which nothing is played in vain.
+#[test]
+fn sac_pushes_the_point_to_the_origin_and_learns_to_leave_it() {
+    let mut learner = soft_actor_critic();
+    train(&mut learner, &[1.0, 0.0, 0.0], 8_000);
+    let there = learner.policy();
+    let reward = play(there.clone(), Box::new(PointMass::new(60)), 0, 1.0);
+    assert!(reward > -20.0, "{reward}");
+    let energy = |policy: AnyPolicy| play(policy, Box::new(PointMass::new(60)), 1, 1.0);
+    train(&mut learner, &[0.0, -1.0, 0.0], 4_000);
+    let (before, after) = (energy(there.clone()), energy(learner.policy()));
+    assert!(after < before / 3.0, "{after} {before}");
+    learner.start_from(&there).unwrap();
+    let again = play(learner.policy(), Box::new(PointMass::new(60)), 0, 1.0);
+    assert!((again - reward).abs() < 0.5, "{again} {reward}");
+}
+
 /// The same seed gives the same parameters, bit for bit.
 #[test]
 fn learning_is_repeatable() {
+    let soft = || {
+        let mut learner = soft_actor_critic();
+        train(&mut learner, &[1.0, -0.1, 0.0], 1000);
+        let AnyPolicy::Network(policy) = learner.policy() else { panic!("not a network") };
+        policy.parameters().to_vec()
+    };
+    let bits = |parameters: Vec<f32>| parameters.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    assert_eq!(bits(soft()), bits(soft()));
     let parameters = || {
         let worlds = (0..4).map(|_| Box::new(CartPole::new(Some(500))) as Box<dyn Environment>).collect();
         let options = Options::ppo();
@@ -141,8 +175,7 @@ fn learning_is_repeatable() {
         let AnyPolicy::Network(policy) = learner.policy() else { panic!("not a network") };
         policy.parameters().to_vec()
     };
-    let (first, second) = (parameters(), parameters());
-    assert!(first.iter().zip(&second).all(|(a, b)| a.to_bits() == b.to_bits()));
+    assert_eq!(bits(parameters()), bits(parameters()));
 }
 
 /// Entries are chosen, and divided by their units.

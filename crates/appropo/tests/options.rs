@@ -22,6 +22,7 @@ use appropo::player::{BlackwellOptions, FullyCorrectiveOptions, OgdOptions, Play
 use appropo::problem::Problem;
 use appropo::registry::Registry;
 use appropo::rl::actor_critic::{A2cOptions, Critic, OptimizerKind, PpoOptions};
+use appropo::rl::soft_actor_critic::SacOptions;
 use appropo::rl::{Backup, QLearningOptions};
 use appropo::set::{Ball, Bounds, SetSpace, SharedSet};
 use appropo::solver::Goal;
@@ -207,6 +208,7 @@ fn options_read_back_as_they_are() {
     let ppo = PpoOptions::default().learning_rate(1e-4).n_steps(32).batch_size(16).n_epochs(3);
     let ppo = ppo.gae_lambda(0.8).clip_range(0.1).ent_coef(0.0).vf_coef(0.25).max_grad_norm(1.5);
     let ppo = ppo.normalize_advantage(false).net_arch(vec![8, 4]).activation_fn(Activation::Relu);
+    reads_back(SacOptions::default().learning_rate(1e-4).train_freq(32_usize).ent_coef(0.2));
     reads_back(ppo.optimizer(OptimizerKind::RmsProp).critic(Critic::Measurements));
     let distil = DistilOptions::default().policy(DistilledPolicy::Network).net_arch(vec![8, 4]);
     reads_back(distil.learning_rate(0.25).batch_size(3_usize).n_epochs(7_usize));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use appropo::constraint::{Constraint, Target};
 use appropo::env::cart_pole::CartPole;
+use appropo::env::point_mass::PointMass;
 use appropo::env::{Environment, Simulator, mars_rover};
 use appropo::error::{Error, Result};
 use appropo::measurement::{Discounting, Estimate, Spread};
@@ -16,7 +17,8 @@ use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
 use appropo::policy::{Mixed, TabularPolicy};
 use appropo::random;
 use appropo::rl::actor_critic::ActorCriticOptions;
-use appropo::rl::{ActorCritic, Episode, Learner, QLearner, QLearningOptions};
+use appropo::rl::soft_actor_critic::SacOptions;
+use appropo::rl::{ActorCritic, Episode, Learner, QLearner, QLearningOptions, SoftActorCritic};
 use appropo::set::{Ball, Bounds, SharedSet};
 use appropo::solver::{
     Observer, Progress, Round, Solution, Stop, StopRule, appropo, appropo_model_based, resume,
@@ -171,6 +173,22 @@ fn learning_to_balance() {
     let learner = || {
         let options = ActorCriticOptions::ppo();
         ActorCritic::new(vec![select()], 0.99, 200, options, random::generator(5)).unwrap()
+    };
+    let player = || Box::new(FullyCorrective::new(Arc::clone(target.set()))) as Box<dyn Player>;
+    check(target.set(), player, || positive(select, learner(), 5, true), &options);
+}
+
+#[test]
+fn learning_to_push() {
+    let world = || Box::new(PointMass::new(40)) as Box<dyn Environment>;
+    let limits =
+        vec![Constraint::at_most("energy", 1.0).unwrap(), Constraint::at_least("reward", -20.0).unwrap()];
+    let target = Target::new(world().measures(), limits).unwrap();
+    let select = || Box::new(appropo::env::Selected::new(world(), target.selection().clone())) as Box<_>;
+    let options = StopRule::default().rounds(3).samples(2_500);
+    let learner = || {
+        let options = SacOptions::default().net_arch([8]).batch_size(16_usize).learning_starts(300_usize);
+        SoftActorCritic::new(vec![select(), select()], 0.99, 40, options, random::generator(5)).unwrap()
     };
     let player = || Box::new(FullyCorrective::new(Arc::clone(target.set()))) as Box<dyn Player>;
     check(target.set(), player, || positive(select, learner(), 5, true), &options);

@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ._appropo import AppropoError, ProblemError, RunError, SetError, WorldError, __version__
-from .choices import A2C, OGD, PPO, Blackwell, Exact, FullyCorrective, Model, Momentum, QLearning, Universal
+from .choices import A2C, OGD, PPO, SAC, Blackwell, Exact, FullyCorrective, Model, Momentum, QLearning, Universal
 from .constraints import Constraint
 from .environments import BuiltIn, Transition, info
 from .measures import Measure, measure, norm
@@ -99,6 +99,7 @@ __all__ = [
     "QLearning",
     "Result",
     "ReverseKLBall",
+    "SAC",
     "RunError",
     "SecondOrderCone",
     "Semidefinite",

@@ -291,6 +291,56 @@ class PPO(Learner):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class SAC(Learner):
+    """Networks learnt by soft actor-critic from every step of every policy; for actions that are numbers.
+
+    learning_rate: The step size of the optimiser. By default 0.0003.
+
+    buffer_size: Transitions that are remembered. By default 1000000.
+
+    learning_starts: The first steps, with actions drawn at random, before anything is learnt. By default 1000.
+
+    batch_size: Transitions of an update. By default 128.
+
+    tau: How far the critics that targets come from move towards those that learn, in an update. By default 0.005.
+
+    gamma: The discount that is learnt with, unless the problem's is less. By default 0.99.
+
+    train_freq: Steps played in each environment between updates. By default 64.
+
+    gradient_steps: Updates after as many steps. By default 64.
+
+    ent_coef: The weight of entropy against returns of deviation 10; the first one where it is learnt. By default
+    0.1.
+
+    learn_ent_coef: Whether the weight of entropy is learnt. By default true.
+
+    target_entropy: The entropy that its weight is learnt for; by default −1 for each number of an action.
+
+    net_arch: Units of each hidden layer. By default [128, 128].
+
+    n_critics: Networks that learn the same; the most pessimistic is believed. By default 2.
+    """
+
+    kind = "oracle"
+    name = "sac"
+
+    learning_rate: Any = None
+    buffer_size: Any = None
+    learning_starts: Any = None
+    batch_size: Any = None
+    tau: Any = None
+    gamma: Any = None
+    train_freq: Any = None
+    gradient_steps: Any = None
+    ent_coef: Any = None
+    learn_ent_coef: Any = None
+    target_entropy: Any = None
+    net_arch: Any = None
+    n_critics: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class QLearning(Learner):
     """Action values in a table.
 

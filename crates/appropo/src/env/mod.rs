@@ -81,6 +81,14 @@ impl Space {
             Space::Continuous(_) => None,
         }
     }
+
+    /// Whether a network can be shown this as an observation, within bounds or not.
+    pub(crate) fn is_readable(&self, observation: &[f32]) -> bool {
+        match self.count() {
+            Some(count) => observation.len() == 1 && (0.0..count as f32).contains(&observation[0]),
+            None => observation.len() == self.entries() && observation.iter().all(|v| v.is_finite()),
+        }
+    }
 }
 
 /// How many observations and actions there are, for a learner that must be able to count them.

@@ -43,7 +43,7 @@ impl Activation {
 /// is twenty times slower and not the same on every machine.
 #[inline(always)]
 #[allow(clippy::excessive_precision)]
-fn tanh(x: f32) -> f32 {
+pub(crate) fn tanh(x: f32) -> f32 {
     const ODD: [f32; 7] = [
         -2.76076847742355e-16,
         2.00018790482477e-13,

@@ -42,7 +42,7 @@ impl Layer {
         (&parameters[self.weights.clone()], &parameters[self.biases.clone()])
     }
 
-    fn of_mut<'a>(&self, parameters: &'a mut [f32]) -> (&'a mut [f32], &'a mut [f32]) {
+    pub(crate) fn of_mut<'a>(&self, parameters: &'a mut [f32]) -> (&'a mut [f32], &'a mut [f32]) {
         parameters[self.weights.start..self.biases.end].split_at_mut(self.weights.len())
     }
 }
@@ -232,6 +232,36 @@ impl Mlp {
         }
     }
 
+    /// Adds to `gradient` the same loss's gradient with respect to the inputs, which are rows of numbers, and leaves the
+    /// parameters' aside.
+    ///
+    /// # Panics
+    ///
+    /// If `gradient` has another number of rows than the forward pass.
+    pub fn backward_to_inputs(&self, parameters: &[f32], scratch: &mut Scratch, gradient: &mut [f32]) {
+        let rows = gradient.len() / self.shape.inputs.width();
+        let (trunk, heads) = self.parts();
+        let Scratch { policy, value, hidden, deltas: [delta, below] } = scratch;
+        first(delta, rows * heads[0].inputs).fill(0.0);
+        for (layer, head) in heads.iter().zip([policy, value]).filter(|(layer, _)| layer.outputs > 0) {
+            assert_eq!(head.gradient.len(), rows * layer.outputs, "the gradient of the {} head", layer.name);
+            let (by_output, weights) = (View::new(&head.gradient, layer.outputs), layer.of(parameters).0);
+            add_product(self.arch, by_output, weights, first(delta, rows * layer.inputs), layer.inputs);
+        }
+        for (i, layer) in trunk.iter().enumerate().rev() {
+            let output = first(delta, rows * layer.outputs);
+            self.shape.activation.pull_back(self.arch, &hidden[i], output);
+            if i == 0 {
+                add_dots(self.arch, output, layer.of(parameters).0, gradient, layer.outputs);
+            } else {
+                let next = first(below, rows * layer.inputs);
+                next.fill(0.0);
+                add_dots(self.arch, output, layer.of(parameters).0, next, layer.outputs);
+                swap(delta, below);
+            }
+        }
+    }
+
     fn rows(&self, inputs: &[f32]) -> usize {
         let row = self.shape.inputs.row();
         assert_eq!(inputs.len() % row, 0, "the inputs are rows of {row}");
@@ -266,6 +296,10 @@ mod tests {
         shapes
     }
 
+    fn wide(values: &[f32]) -> Vec<f64> {
+        values.iter().map(|value| f64::from(*value)).collect()
+    }
+
     fn draw(rng: &mut Generator) -> f32 {
         unit(rng) as f32 - 0.5
     }
@@ -285,7 +319,7 @@ mod tests {
     }
 
     /// Both heads' outputs for one row, by the formulas and in double precision.
-    fn reference(mlp: &Mlp, parameters: &[f64], row: &[f32]) -> Vec<f64> {
+    fn reference(mlp: &Mlp, parameters: &[f64], row: &[f64]) -> Vec<f64> {
         let affine = |layer: &Layer, x: &[f64]| -> Vec<f64> {
             let weight = |i: usize, o: usize| match layer.order {
                 Order::ByInput => parameters[layer.weights.start + i * layer.outputs + o],
@@ -299,7 +333,7 @@ mod tests {
         let (trunk, [policy, value]) = mlp.parts();
         let mut x: Vec<f64> = match mlp.shape.inputs {
             Inputs::OneHot(width) => (0..width).map(|i| f64::from(i == row[0] as usize)).collect(),
-            Inputs::Vector(_) => row.iter().map(|x| f64::from(*x)).collect(),
+            Inputs::Vector(_) => row.to_vec(),
         };
         for layer in trunk {
             x = affine(layer, &x);
@@ -326,8 +360,9 @@ mod tests {
 
             // The loss is the product of the outputs and their gradients.
             let loss = |parameters: &[f64]| -> f64 {
-                let rows =
-                    inputs.chunks_exact(shape.inputs.row()).map(|row| reference(&mlp, parameters, row));
+                let rows = inputs
+                    .chunks_exact(shape.inputs.row())
+                    .map(|row| reference(&mlp, parameters, &wide(row)));
                 let heads =
                     scratch.policy.gradient.chunks_exact(4).zip(scratch.value.gradient.chunks_exact(3));
                 rows.zip(heads)
@@ -335,7 +370,7 @@ mod tests {
                     .map(|(y, g)| y * f64::from(g))
                     .sum()
             };
-            let mut double: Vec<f64> = parameters.iter().map(|x| f64::from(*x)).collect();
+            let mut double = wide(&parameters);
             // A prime stride visits every layer without visiting every parameter.
             for i in (0..double.len()).rev().step_by(if double.len() > 1000 { 97 } else { 1 }) {
                 let here = double[i];
@@ -351,6 +386,36 @@ mod tests {
     }
 
     #[test]
+    fn gradients_of_inputs_are_those_of_finite_differences() {
+        for shape in shapes().into_iter().filter(|shape| matches!(shape.inputs, Inputs::Vector(_))) {
+            let (mlp, parameters, inputs) = network(&shape, 4);
+            let mut scratch = mlp.scratch(4);
+            mlp.forward(&parameters, &inputs, &mut scratch);
+            let mut rng = generator(4);
+            let heads = [&mut scratch.policy, &mut scratch.value];
+            heads.into_iter().flat_map(|head| &mut head.gradient).for_each(|g| *g = draw(&mut rng));
+            let mut gradient = vec![1.0; inputs.len()];
+            mlp.backward_to_inputs(&parameters, &mut scratch, &mut gradient);
+
+            let double = wide(&parameters);
+            let width = shape.inputs.width();
+            for i in 0..inputs.len() {
+                let row = i / width;
+                let (policy, value) =
+                    (&scratch.policy.gradient[row * 4..][..4], &scratch.value.gradient[row * 3..][..3]);
+                let loss = |by: f64| -> f64 {
+                    let mut inputs = wide(&inputs[row * width..(row + 1) * width]);
+                    inputs[i % width] += by;
+                    let pulls = wide(&[policy, value].concat());
+                    reference(&mlp, &double, &inputs).iter().zip(pulls).map(|(y, g)| y * g).sum()
+                };
+                let (slope, found) = ((loss(1e-6) - loss(-1e-6)) / 2e-6, f64::from(gradient[i]) - 1.0);
+                assert!((found - slope).abs() < 1e-4 * (1.0 + slope.abs()), "{shape:?} {i}: {found} {slope}");
+            }
+        }
+    }
+
+    #[test]
     fn outputs_are_those_of_the_formulas() {
         for shape in shapes() {
             let (mlp, parameters, inputs) = network(&shape, 5);
@@ -360,7 +425,7 @@ mod tests {
             for (i, row) in inputs.chunks_exact(shape.inputs.row()).enumerate() {
                 let found =
                     [&scratch.policy.output[4 * i..][..4], &scratch.value.output[3 * i..][..3]].concat();
-                for (found, exact) in found.into_iter().zip(reference(&mlp, &double, row)) {
+                for (found, exact) in found.into_iter().zip(reference(&mlp, &double, &wide(row))) {
                     assert!(
                         (f64::from(found) - exact).abs() < 1e-5 * (1.0 + exact.abs()),
                         "{shape:?}: {found} {exact}"

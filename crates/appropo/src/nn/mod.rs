@@ -46,6 +46,7 @@ mod scratch;
 mod shape;
 
 pub use activation::Activation;
+pub(crate) use activation::tanh;
 pub use initialize::Gains;
 pub use mlp::{Layer, Mlp, Order};
 pub use optimizer::{Optimizer, Rule, clip};

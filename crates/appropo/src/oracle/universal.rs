@@ -12,8 +12,8 @@ use crate::measurement::{Discounting, Estimate};
 use crate::options::{Kind, Options, Range, Table, options};
 use crate::policy::{AnyPolicy, Memory, Mixed, Policy};
 use crate::random::{self, Generator};
-use crate::rl::Episode;
-use crate::rl::universal::{Batch, Critics, CriticsOptions, Encoder, Novelty, Replay, Transition};
+use crate::rl::universal::{Batch, Critics, CriticsOptions, Novelty};
+use crate::rl::{Encoder, Episode, Replay, Transition};
 use crate::set::SharedSet;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::vector;
@@ -205,7 +205,7 @@ impl Universal {
         };
         Ok(Self {
             is_finite_horizon: discounting.horizon().is_some(),
-            replay: Replay::new(options.buffer_size, entries, dim),
+            replay: Replay::new(options.buffer_size, (entries, 1, dim)),
             episode: Episode::new(env, discounting.gamma(), limit),
             discounting,
             budget,
@@ -255,7 +255,7 @@ impl Universal {
         self.answers.encoder.add(&self.observation);
         self.replay.add(&Transition {
             observation: &self.observation,
-            action,
+            action: &[action as f32],
             gains: &self.gains,
             next: &self.next,
             steps,
@@ -432,10 +432,7 @@ impl Checkpoint for Universal {
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         let (dim, actions) = (self.sizes.len(), self.episode.world().actions().count().unwrap_or(0));
         let observations = self.episode.world().observations();
-        let is_observation = |row: &[f32]| match observations.count() {
-            Some(count) => row.len() == 1 && (0.0..count as f32).contains(&row[0]),
-            None => row.len() == observations.entries() && row.iter().all(|v| v.is_finite()),
-        };
+        let is_observation = |row: &[f32]| observations.is_readable(row);
         self.answers.encoder.load(from)?;
         self.answers.critics.load(from)?;
         let is_lam = |lam: &Vec<f64>| lam.len() == dim && lam.iter().all(|l| l.is_finite());
@@ -447,7 +444,7 @@ impl Checkpoint for Universal {
         }
         (self.answers.asked, self.answers.starts) = (asked.into(), starts.into());
         self.novelty.load(from)?;
-        self.replay.load(from, actions, is_observation)?;
+        self.replay.load(from, is_observation, |action| (0.0..actions as f32).contains(&action[0]))?;
         self.samples = from.get()?;
         self.ventures = from.get_where("a number of episodes", |count: &u64| *count < u64::MAX / 2)?;
         self.played = from.get_where("an estimate", |played: &Estimate| played.mean().len() == dim)?;

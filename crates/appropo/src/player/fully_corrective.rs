@@ -327,6 +327,19 @@ mod tests {
         assert!(is(player.decision(), [1.6, 0.8]));
     }
 
+    /// A first answer that measures nothing but 0 is as good a place to go on from as any.
+    #[test]
+    fn an_objective_is_pursued_from_the_origin() {
+        let limits = Bounds::new(vec![f64::NEG_INFINITY; 2], vec![25.0, f64::INFINITY]).unwrap();
+        let mut player = FullyCorrective::new(Arc::new(limits));
+        player.observe(&[0.0, -286.0], None).unwrap();
+        player.pursue().unwrap();
+        assert_eq!(player.decision(), &Decision { lam: vec![0.0, -1.0], offset: 0.0 });
+        player.observe(&[50.0, 1000.0], None).unwrap();
+        let weights: Vec<(usize, f64)> = player.hull.weights().collect();
+        assert!(weights.iter().all(|(_, weight)| (weight - 0.5).abs() < 1e-6), "{weights:?}");
+    }
+
     /// Where learnt answers bring nothing, each constraint is asked about alone; planned ones bring what there is.
     #[test]
     fn every_violated_constraint_is_asked_about_alone_where_learning_stalls() {

@@ -26,6 +26,9 @@ struct Vertex {
     weight: f64,
 }
 
+/// A hull is taken to be at least so large: it may be one point, at the origin.
+const LEAST_SIZE: f64 = 1e-100;
+
 /// Newton steps, and steps of the method of multipliers: both end far earlier unless rounding keeps them going.
 const STEPS: usize = 60;
 
@@ -117,13 +120,13 @@ impl Hull {
 
     fn maximize_centred(&mut self, set: &dyn ConvexSet, y: &mut Vec<f64>) -> Result<Decision> {
         let last = self.point.len() - 1;
-        let size = self.vertices.iter().map(|v| norm(&v.z)).fold(f64::MIN_POSITIVE, f64::max);
+        let size = self.vertices.iter().map(|v| norm(&v.z)).fold(LEAST_SIZE, f64::max);
         // One unit of the objective for a violation of a thousandth of the hull's size; more where it is longer along
         // the objective than across.
         let across =
             self.vertices.iter().map(|v| distance(&v.z[..last], &self.point[..last])).fold(0.0, f64::max);
         let mut rho = 1e3 / size;
-        let most = 1e5 / across.clamp(f64::MIN_POSITIVE, size);
+        let most = 1e5 / across.clamp(LEAST_SIZE, size);
         y.resize(last + 1, 0.0);
         let mut nearest = vec![0.0; last + 1];
         let mut violation = f64::INFINITY;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Memory, Policy, TabularPolicy, best};
 use crate::env::Space;
 use crate::error::{Result, dimension};
-use crate::nn::{Inputs, Mlp};
+use crate::nn::{Inputs, Mlp, tanh};
 use crate::random::{self, Generator};
 use crate::state::{Loader, Saved, Saver};
 
@@ -17,9 +17,15 @@ pub enum Actions {
     /// One output an entry: the mean of a normal distribution, cut to these bounds. Its logarithmic standard
     /// deviations stand behind the network's parameters.
     Gaussian(Vec<(f64, f64)>),
+    /// Two outputs an entry, all means before all logarithmic standard deviations: the hyperbolic tangent of a normal
+    /// distribution, stretched to these bounds.
+    Squashed(Vec<(f64, f64)>),
 }
 
 impl Actions {
+    /// What logarithmic deviations of squashed actions are cut to.
+    pub const LOG_DEVIATIONS: (f32, f32) = (-5.0, 2.0);
+
     /// The kind that fits a space.
     pub fn of(space: &Space) -> Self {
         match space {
@@ -28,16 +34,24 @@ impl Actions {
         }
     }
 
+    /// The network's outputs for actions of so many entries or kinds.
+    pub fn outputs(&self, width: usize) -> usize {
+        match self {
+            Actions::Categorical | Actions::Gaussian(_) => width,
+            Actions::Squashed(_) => 2 * width,
+        }
+    }
+
     /// Parameters beyond the network's own.
     pub fn parameters(&self) -> usize {
         match self {
-            Actions::Categorical => 0,
+            Actions::Categorical | Actions::Squashed(_) => 0,
             Actions::Gaussian(bounds) => bounds.len(),
         }
     }
 
     /// Draws an action and returns the logarithm of its probability or density. A normal draw is written as it
-    /// is, not yet cut to the bounds: its density is that of the draw.
+    /// is, not yet cut to the bounds: its density is that of the draw. A squashed one is between −1 and 1.
     pub(crate) fn draw(
         &self,
         outputs: &mut [f32],
@@ -58,6 +72,16 @@ impl Actions {
                 }
                 gaussian_log_density(outputs, deviations, action)
             }
+            Actions::Squashed(_) => {
+                let (means, deviations) = outputs.split_at(action.len());
+                let mut log_density = 0.0;
+                for i in 0..action.len() {
+                    let (drawn, density) = squash(means[i], deviations[i], random::normal(rng) as f32);
+                    action[i] = drawn;
+                    log_density += density;
+                }
+                log_density
+            }
         }
     }
 
@@ -70,9 +94,36 @@ impl Actions {
                     *action = f64::from(*drawn).clamp(*low, *high);
                 }
             }
+            Actions::Squashed(bounds) => {
+                for ((action, drawn), (low, high)) in action.iter_mut().zip(drawn).zip(bounds) {
+                    let (middle, half) = middle_and_half(*low, *high);
+                    *action = (middle + half * f64::from(*drawn)).clamp(*low, *high);
+                }
+            }
         }
     }
 }
+
+/// The middle and half the width of a range; 0 and 1 where there is none.
+pub(crate) fn middle_and_half(low: f64, high: f64) -> (f64, f64) {
+    let half = 0.5 * (high - low);
+    if half.is_finite() && half > 0.0 { (low + half, half) } else { (0.0, 1.0) }
+}
+
+/// The hyperbolic tangent of a normal draw that lies `off` deviations from its mean, and the logarithm of its density.
+pub(crate) fn squash(mean: f32, log_deviation: f32, off: f32) -> (f32, f32) {
+    let log_deviation = log_deviation.clamp(Actions::LOG_DEVIATIONS.0, Actions::LOG_DEVIATIONS.1);
+    let drawn = mean + log_deviation.exp() * off;
+    (tanh(drawn), -0.5 * off * off - log_deviation - HALF_LOG_TAU - log_slope_of_tanh(drawn))
+}
+
+/// ln(1 − tanh²x), which a difference would round to ln 0 where x is large.
+fn log_slope_of_tanh(x: f32) -> f32 {
+    let x = x.abs();
+    2.0 * (std::f32::consts::LN_2 - x - (-2.0 * x).exp().ln_1p())
+}
+
+const HALF_LOG_TAU: f32 = 0.918_938_5; // ½ ln 2π
 
 /// Turns logits into probabilities, in place.
 pub(crate) fn softmax(logits: &mut [f32]) {
@@ -89,10 +140,9 @@ pub(crate) fn softmax(logits: &mut [f32]) {
 
 /// The log-density of a normal distribution with independent entries.
 pub(crate) fn gaussian_log_density(means: &[f32], deviations: &[f32], action: &[f32]) -> f32 {
-    let half_log_tau = 0.918_938_5; // ½ ln 2π
     let entry = |i: usize| {
         let away = (action[i] - means[i]) / deviations[i].exp();
-        -0.5 * away * away - deviations[i] - half_log_tau
+        -0.5 * away * away - deviations[i] - HALF_LOG_TAU
     };
     (0..action.len()).map(entry).sum()
 }
@@ -140,9 +190,10 @@ impl NetworkPolicy {
     pub fn most_likely(&self, observation: &[f64], memory: &mut Memory, action: &mut [f64]) {
         let (outputs, drawn) = self.outputs(observation, memory);
         drawn.clear();
-        match self.actions {
+        match &self.actions {
             Actions::Categorical => drawn.push(best(outputs) as f32),
             Actions::Gaussian(_) => drawn.extend_from_slice(outputs),
+            Actions::Squashed(bounds) => drawn.extend(outputs[..bounds.len()].iter().map(|mean| tanh(*mean))),
         }
         self.actions.cut(drawn, action);
     }
@@ -203,13 +254,19 @@ impl Saved for Actions {
     fn save(&self, to: &mut Saver) {
         to.put(&match self {
             Actions::Categorical => None,
-            Actions::Gaussian(bounds) => Some(bounds.clone()),
+            Actions::Gaussian(bounds) => Some((false, bounds.clone())),
+            Actions::Squashed(bounds) => Some((true, bounds.clone())),
         });
     }
     fn restore(from: &mut Loader) -> Result<Self> {
-        let fits = |bounds: &Vec<(f64, f64)>| bounds.iter().all(|(low, high)| low <= high);
-        let bounds = from.get_where("bounds of an action", |b: &Option<_>| b.as_ref().is_none_or(fits))?;
-        Ok(bounds.map_or(Actions::Categorical, Actions::Gaussian))
+        type Kept = Option<(bool, Vec<(f64, f64)>)>;
+        let fits = |(_, bounds): &(bool, Vec<(f64, f64)>)| bounds.iter().all(|(low, high)| low <= high);
+        let kept = from.get_where("bounds of an action", |kept: &Kept| kept.as_ref().is_none_or(fits))?;
+        Ok(match kept {
+            None => Actions::Categorical,
+            Some((false, bounds)) => Actions::Gaussian(bounds),
+            Some((true, bounds)) => Actions::Squashed(bounds),
+        })
     }
 }
 
@@ -223,5 +280,40 @@ impl Saved for NetworkPolicy {
         let (network, actions) = (from.get_shared()?, from.get()?);
         let is_finite = |all: &Vec<f32>| all.iter().all(|v| v.is_finite());
         Self::new(network, actions, from.get_where("a parameter", is_finite)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Densities of squashed actions add up to 1 between −1 and 1, as those of the tangents of normal draws do.
+    #[test]
+    fn densities_of_squashed_actions_add_up_to_one() {
+        for (mean, log_deviation) in [(0.0, 0.0), (0.7, -1.0), (-1.5, 0.5)] {
+            let (step, mut total, mut before) = (1e-3, 0.0, None);
+            for i in -6000..=6000 {
+                let (action, log_density) = squash(mean, log_deviation, i as f32 * step);
+                if let Some((last, density)) = before {
+                    total += f64::from(action - last) * 0.5 * f64::from(density + log_density.exp());
+                }
+                before = Some((action, log_density.exp()));
+            }
+            assert!((total - 1.0).abs() < 1e-3, "{mean} {log_deviation}: {total}");
+        }
+    }
+
+    #[test]
+    fn squashed_actions_reach_their_bounds_and_no_farther() {
+        let bounds = vec![(-2.0, 2.0), (0.1, 0.3)];
+        let actions = Actions::Squashed(bounds.clone());
+        for drawn in [-1.0, 0.0, 1.0_f32] {
+            let mut action = [0.0; 2];
+            actions.cut(&[drawn; 2], &mut action);
+            for (action, (low, high)) in action.into_iter().zip(&bounds) {
+                let expected = 0.5 * (low + high) + 0.5 * f64::from(drawn) * (high - low);
+                assert!((action - expected).abs() < 1e-12 && (*low..=*high).contains(&action), "{action}");
+            }
+        }
     }
 }

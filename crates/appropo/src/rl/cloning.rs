@@ -243,7 +243,7 @@ impl Likelihood {
             let share = share * weight;
             let loss = match self.actions {
                 Actions::Categorical => categorical(output, pulled, action[0] as usize, share),
-                Actions::Gaussian(_) => (0..width)
+                Actions::Gaussian(_) | Actions::Squashed(_) => (0..width)
                     .map(|entry| {
                         let normal = Normal { mean: output[entry], log_deviation: deviations[entry] };
                         let loss = normal.loss(action[entry], self.bounds[entry]);

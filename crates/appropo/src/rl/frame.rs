@@ -1,6 +1,6 @@
 use crate::error::Result;
 use crate::nn::Mlp;
-use crate::policy::Actions;
+use crate::policy::{Actions, middle_and_half};
 use crate::state::{Loader, Saver};
 
 /// The units in which a network sees and acts: observations of mean 0 and deviation 1, and actions whose bounds are −1
@@ -17,20 +17,18 @@ impl Frame {
     /// The units for observations of so many numbers, unless they are left as they are.
     pub fn new(entries: Option<usize>, actions: &Actions) -> Self {
         let bounds = match actions {
-            Actions::Categorical => &[][..],
+            // Squashed ones are in these units as they are.
+            Actions::Categorical | Actions::Squashed(_) => &[][..],
             Actions::Gaussian(bounds) => bounds,
         };
-        let middle = |(low, high): &(f64, f64)| {
-            let half = 0.5 * (high - low);
-            if half.is_finite() && half > 0.0 { (low + half, half) } else { (0.0, 1.0) }
-        };
-        Self { observations: entries.map(Moments::new), actions: bounds.iter().map(middle).collect() }
+        let actions = bounds.iter().map(|(low, high)| middle_and_half(*low, *high)).collect();
+        Self { observations: entries.map(Moments::new), actions }
     }
 
     /// Learns from an observation how large observations are.
     pub fn observe(&mut self, observation: &[f64]) {
         if let Some(moments) = &mut self.observations {
-            moments.add(observation);
+            moments.add(observation.iter().copied());
         }
     }
 
@@ -49,7 +47,7 @@ impl Frame {
     /// A drawn action as the environment takes it.
     pub fn action(&self, actions: &Actions, drawn: &[f32], action: &mut [f64]) {
         match actions {
-            Actions::Categorical => action[0] = f64::from(drawn[0]),
+            Actions::Categorical | Actions::Squashed(_) => actions.cut(drawn, action),
             Actions::Gaussian(bounds) => {
                 for (entry, (low, high)) in bounds.iter().enumerate() {
                     let (middle, half) = self.actions[entry];
@@ -142,7 +140,7 @@ impl Frame {
 }
 
 /// Running means and variances, entry by entry (Welford 1962).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::rl) struct Moments {
     count: f64,
     mean: Vec<f64>,
@@ -160,7 +158,7 @@ impl Moments {
         self.squares.fill(0.0);
     }
 
-    pub fn add(&mut self, values: &[f64]) {
+    pub fn add(&mut self, values: impl IntoIterator<Item = f64>) {
         self.count += 1.0;
         for ((mean, squares), value) in self.mean.iter_mut().zip(&mut self.squares).zip(values) {
             let away = value - *mean;
@@ -230,7 +228,7 @@ impl ReturnScale {
         for (sum, gain) in sums.iter_mut().zip(gains) {
             *sum = gamma * *sum + f64::from(*gain);
         }
-        self.moments.add(sums);
+        self.moments.add(sums.iter().copied());
         if is_over {
             sums.fill(0.0);
         }

@@ -4,33 +4,41 @@ pub mod actor_critic;
 mod backward_induction;
 mod chain;
 mod cloning;
+mod encoder;
 mod frame;
 mod learner;
 mod occupancy;
 mod policy_iteration;
 mod q_learning;
+mod replay;
 mod rollout;
 mod rollouts;
+pub mod soft_actor_critic;
+mod tracked;
 pub mod universal;
 mod value_iteration;
 
 pub use actor_critic::ActorCritic;
 pub use backward_induction::backward_induction;
 pub(crate) use cloning::{Cloning, Demonstrations};
+pub use encoder::Encoder;
 pub(crate) use learner::not_its_own;
 pub use learner::{EpisodeWindow, Learner, LearnerContext, LearnerEntry, MakeLearner};
 pub use occupancy::Occupancy;
 pub use policy_iteration::policy_iteration;
 pub use q_learning::{Backup, QLearner, QLearningOptions};
+pub use replay::{Replay, Transition};
 pub use rollout::{Episode, play_episode};
 pub use rollouts::Rollouts;
+pub use soft_actor_critic::SoftActorCritic;
+pub use tracked::Tracked;
 pub use value_iteration::value_iteration;
 
 use crate::env::TabularMdp;
 
 /// The learners that problems can name, in the order in which they are listed.
-pub(crate) static LEARNERS: [&LearnerEntry; 3] =
-    [&actor_critic::A2C_ENTRY, &actor_critic::PPO_ENTRY, &q_learning::ENTRY];
+pub(crate) static LEARNERS: [&LearnerEntry; 4] =
+    [&actor_critic::A2C_ENTRY, &actor_critic::PPO_ENTRY, &soft_actor_critic::ENTRY, &q_learning::ENTRY];
 
 /// An optimal deterministic policy with its value function.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,4 +111,9 @@ fn best_action(model: &TabularMdp, gamma: f64, rewards: &[f64], values: &[f64], 
         }
     }
     best
+}
+
+/// The place of the least value; the first where there are several.
+fn least(values: impl Iterator<Item = f32>) -> usize {
+    values.enumerate().fold((0, f32::INFINITY), |best, (i, v)| if v < best.1 { (i, v) } else { best }).0
 }

@@ -34,7 +34,8 @@ impl ActorCritic {
                 let entropy = share * options.ent_coef;
                 match actions {
                     Actions::Categorical => pull_logits(policy, pulled, action[0] as usize, pull, entropy),
-                    Actions::Gaussian(_) => {
+                    // Learners of squashed actions are others.
+                    Actions::Gaussian(_) | Actions::Squashed(_) => {
                         pull_means(policy, pulled, (deviations, deviation_gradient), action, pull, entropy)
                     }
                 }

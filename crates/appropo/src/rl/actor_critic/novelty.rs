@@ -104,7 +104,7 @@ impl Grid {
         if self.laid_by >= LAST {
             return false;
         }
-        self.moments.add(observation);
+        self.moments.add(observation.iter().copied());
         for (is_whole, value) in self.is_whole.iter_mut().zip(observation) {
             *is_whole &= value.fract() == 0.0;
         }

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use super::{Encoder, Replay, Tracked, least};
 use crate::error::Result;
 use crate::nn::{Activation, Inputs, Mlp, Scratch, Shape};
 use crate::policy::{Actions, NetworkPolicy};
 use crate::random::Generator;
+use crate::rl::{Encoder, Replay, Tracked, least};
 use crate::state::{Loader, Saver, misfit};
 
 /// What critics are like.
@@ -139,7 +139,7 @@ impl Critics {
                 let (lam, aim) = (&batch.lams[row * dim..][..dim], &self.aims[row * dim..][..dim]);
                 let transition = batch.replay.get(*place);
                 let left = part_left(self.horizon, transition.steps, self.gamma);
-                let first = (row * self.actions + transition.action) * dim;
+                let first = (row * self.actions + transition.counted_action()) * dim;
                 let psi = &self.scratch.value.output[first..first + dim];
                 let along: f32 = (0..dim).map(|k| lam[k] * (left * psi[k] - aim[k])).sum();
                 let gradient = &mut self.scratch.value.gradient[first..first + dim];
@@ -244,22 +244,12 @@ impl Critics {
 
     /// Takes measurements to be of another size; what is predicted stays the same.
     pub fn rescale(&mut self, sizes: &[f32]) {
-        let ratios: Vec<f32> = self.scale.iter().zip(sizes).map(|(old, new)| old / new).collect();
-        if ratios.iter().all(|ratio| (ratio - 1.0).abs() < SAME_SIZE) {
+        let is_same = |(old, new): (&f32, &f32)| (old / new - 1.0).abs() < SAME_SIZE;
+        if self.scale.iter().zip(sizes).all(is_same) {
             return;
         }
-        let Some(head) = self.network.layers().last() else { return };
-        for critic in &mut self.critics {
-            critic.change(|parameters| {
-                let (weights, biases) =
-                    parameters[head.weights.start..head.biases.end].split_at_mut(head.weights.len());
-                for (output, (row, bias)) in weights.chunks_mut(head.inputs).zip(biases).enumerate() {
-                    let ratio = ratios[output % ratios.len()];
-                    row.iter_mut().for_each(|weight| *weight *= ratio);
-                    *bias *= ratio;
-                }
-            });
-        }
+        let ratio = |output: usize| self.scale[output % sizes.len()] / sizes[output % sizes.len()];
+        self.critics.iter_mut().for_each(|critic| critic.scale_values(&self.network, ratio));
         self.scale.copy_from_slice(sizes);
     }
 

@@ -1,7 +1,7 @@
-use super::{Encoder, Replay, Tracked};
 use crate::error::Result;
 use crate::nn::{Activation, Inputs, Mlp, Scratch, Shape};
 use crate::random::{self, Generator};
+use crate::rl::{Encoder, Replay, Tracked};
 use crate::state::{Loader, Saver};
 
 /// What is new, and how to get there: Q(s, a) = max(n(s, a), γ max Q(s′, ·)), where n is between 0 and 1.
@@ -162,7 +162,7 @@ impl Novelty {
         }
         self.network.forward(self.value.parameters(), &self.rows, &mut self.scratch);
         for (row, place) in places.iter().enumerate() {
-            let output = row * self.actions + replay.get(*place).action;
+            let output = row * self.actions + replay.get(*place).counted_action();
             let error = self.scratch.value.output[output] - self.aims[row];
             self.scratch.value.gradient[output] = error / places.len() as f32;
         }
@@ -258,7 +258,7 @@ impl Distilled {
     fn learn(&mut self, rows: &[f32], replay: &Replay, places: &[usize], actions: usize) {
         self.compare(rows);
         for (row, place) in places.iter().enumerate() {
-            let first = (row * actions + replay.get(*place).action) * FEATURES;
+            let first = (row * actions + replay.get(*place).counted_action()) * FEATURES;
             for output in first..first + FEATURES {
                 let error = self.guess.value.output[output] - self.known.value.output[output];
                 self.guess.value.gradient[output] = error / (places.len() * FEATURES) as f32;

@@ -1,19 +1,15 @@
+use super::frame::Moments;
 use crate::env::Space;
 use crate::error::Result;
 use crate::nn::Inputs;
-use crate::state::{Loader, Saver, misfit};
+use crate::state::{Loader, Saver};
 
 /// Observations as a network takes them: an index as it is, numbers brought to mean 0 and deviation 1.
 #[derive(Debug, Clone)]
 pub struct Encoder {
     inputs: Inputs,
-    count: f64,
-    mean: Vec<f64>,
-    squares: Vec<f64>,
+    moments: Moments,
 }
-
-/// Deviations below this are of numbers that do not change.
-const LEAST_DEVIATION: f64 = 1e-6;
 
 impl Encoder {
     /// For the observations of a space.
@@ -22,7 +18,7 @@ impl Encoder {
             Space::Discrete(count) => (Inputs::OneHot(*count), 0),
             Space::Continuous(bounds) => (Inputs::Vector(bounds.len()), bounds.len()),
         };
-        Self { inputs, count: 0.0, mean: vec![0.0; entries], squares: vec![0.0; entries] }
+        Self { inputs, moments: Moments::new(entries) }
     }
 
     /// What a network takes.
@@ -32,18 +28,12 @@ impl Encoder {
 
     /// Learns how large observations are from one more.
     pub fn add(&mut self, observation: &[f32]) {
-        self.count += 1.0;
-        for ((mean, squares), value) in self.mean.iter_mut().zip(&mut self.squares).zip(observation) {
-            let off = f64::from(*value) - *mean;
-            *mean += off / self.count;
-            *squares += off * (f64::from(*value) - *mean);
-        }
+        self.moments.add(observation.iter().map(|value| f64::from(*value)));
     }
 
     /// Entry k is (x − shift) / deviation.
     fn affine(&self, k: usize) -> (f32, f32) {
-        let deviation = (self.squares[k] / self.count.max(1.0)).sqrt();
-        (self.mean[k] as f32, if deviation > LEAST_DEVIATION { deviation as f32 } else { 1.0 })
+        (self.moments.mean(k) as f32, self.moments.deviation(k) as f32)
     }
 
     /// Appends an observation.
@@ -82,19 +72,23 @@ impl Encoder {
         }
     }
 
+    /// The other way round, for a whole layer.
+    pub fn unfold(&self, weights: &mut [f32], biases: &mut [f32]) {
+        let Inputs::Vector(entries) = self.inputs else { return };
+        for (k, weights) in weights.chunks_exact_mut(biases.len()).enumerate().take(entries) {
+            let (shift, deviation) = self.affine(k);
+            for (weight, bias) in weights.iter_mut().zip(biases.iter_mut()) {
+                *bias += *weight * shift;
+                *weight *= deviation;
+            }
+        }
+    }
+
     pub(crate) fn save(&self, to: &mut Saver) {
-        to.put(&self.count);
-        to.put_all(&self.mean);
-        to.put_all(&self.squares);
+        self.moments.save(to);
     }
 
     pub(crate) fn load(&mut self, from: &mut Loader) -> Result<()> {
-        self.count = from.get_where("a number of observations", |count: &f64| *count >= 0.0)?;
-        from.get_finite("the mean of an observation", &mut self.mean)?;
-        from.get_finite("the spread of an observation", &mut self.squares)?;
-        if self.squares.iter().any(|s| *s < 0.0) {
-            return Err(misfit("the spread of an observation is below 0"));
-        }
-        Ok(())
+        self.moments.load(from)
     }
 }

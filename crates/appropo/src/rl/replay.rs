@@ -6,11 +6,12 @@ use crate::state::{Loader, Saved, Saver, misfit};
 #[derive(Debug, Clone)]
 pub struct Replay {
     entries: usize,
+    width: usize,
     dim: usize,
     capacity: usize,
     added: usize,
     observations: Vec<f32>,
-    actions: Vec<u32>,
+    actions: Vec<f32>,
     gains: Vec<f32>,
     nexts: Vec<f32>,
     steps: Vec<u32>,
@@ -22,8 +23,8 @@ pub struct Replay {
 pub struct Transition<'a> {
     /// The observation before the step.
     pub observation: &'a [f32],
-    /// The action.
-    pub action: usize,
+    /// The action: its number, or its numbers.
+    pub action: &'a [f32],
     /// z, what the step measured.
     pub gains: &'a [f32],
     /// The observation after it.
@@ -34,11 +35,20 @@ pub struct Transition<'a> {
     pub ended: bool,
 }
 
+impl Transition<'_> {
+    /// An action that is counted.
+    pub fn counted_action(&self) -> usize {
+        self.action[0] as usize
+    }
+}
+
 impl Replay {
-    /// Room for `capacity` transitions between observations of so many entries, with `dim` measurements.
-    pub fn new(capacity: usize, entries: usize, dim: usize) -> Self {
+    /// Room for `capacity` transitions between observations of `entries` numbers, by actions of `width`, with `dim`
+    /// measurements.
+    pub fn new(capacity: usize, (entries, width, dim): (usize, usize, usize)) -> Self {
         Self {
             entries,
+            width,
             dim,
             capacity: capacity.max(1),
             added: 0,
@@ -65,7 +75,7 @@ impl Replay {
     pub fn add(&mut self, transition: &Transition) {
         let place = self.added % self.capacity;
         put(&mut self.observations, place, transition.observation);
-        put(&mut self.actions, place, &[transition.action as u32]);
+        put(&mut self.actions, place, transition.action);
         put(&mut self.gains, place, transition.gains);
         put(&mut self.nexts, place, transition.next);
         put(&mut self.steps, place, &[transition.steps as u32]);
@@ -77,7 +87,7 @@ impl Replay {
     pub fn get(&self, place: usize) -> Transition<'_> {
         Transition {
             observation: &self.observations[place * self.entries..][..self.entries],
-            action: self.actions[place] as usize,
+            action: &self.actions[place * self.width..][..self.width],
             gains: &self.gains[place * self.dim..][..self.dim],
             next: &self.nexts[place * self.entries..][..self.entries],
             steps: self.steps[place] as usize,
@@ -104,19 +114,20 @@ impl Replay {
     pub(crate) fn load(
         &mut self,
         from: &mut Loader,
-        actions: usize,
         is_observation: impl Fn(&[f32]) -> bool,
+        is_action: impl Fn(&[f32]) -> bool,
     ) -> Result<()> {
         self.added = from.get_count("a number of transitions")?;
         let count = self.len();
         self.observations = numbers(from, count * self.entries)?;
-        self.actions = list(from, count)?;
+        self.actions = numbers(from, count * self.width)?;
         self.gains = numbers(from, count * self.dim)?;
         self.nexts = numbers(from, count * self.entries)?;
         self.steps = list(from, count)?;
         self.ended = list(from, count)?;
-        let rows = self.observations.chunks_exact(self.entries).chain(self.nexts.chunks_exact(self.entries));
-        if self.actions.iter().any(|a| *a as usize >= actions) || !rows.into_iter().all(is_observation) {
+        let mut rows =
+            self.observations.chunks_exact(self.entries).chain(self.nexts.chunks_exact(self.entries));
+        if !self.actions.chunks_exact(self.width).all(is_action) || !rows.all(is_observation) {
             return Err(misfit("a transition is out of range"));
         }
         Ok(())

@@ -20,12 +20,20 @@ const MAX_GRAD_NORM: f32 = 10.0;
 impl Tracked {
     /// Random parameters; `tau` is how far the average moves in a step.
     pub fn new(network: &Mlp, learning_rate: f64, tau: f32, rng: &mut Generator) -> Result<Self> {
-        let mut parameters = vec![0.0; network.parameters()];
+        let empty = vec![0.0; network.parameters()];
+        let optimizer = Optimizer::new(Rule::ADAM, learning_rate, empty.len())?;
+        let mut tracked =
+            Self { parameters: empty.clone(), average: empty.clone(), optimizer, gradient: empty, tau };
+        tracked.start_afresh(network, rng);
+        Ok(tracked)
+    }
+
+    /// Begins with other random parameters.
+    pub fn start_afresh(&mut self, network: &Mlp, rng: &mut Generator) {
         let gains = Gains { trunk: std::f64::consts::SQRT_2, policy: 0.0, value: 0.1 };
-        network.initialize(&gains, &mut parameters, rng);
-        let optimizer = Optimizer::new(Rule::ADAM, learning_rate, parameters.len())?;
-        let gradient = vec![0.0; parameters.len()];
-        Ok(Self { average: parameters.clone(), parameters, optimizer, gradient, tau })
+        network.initialize(&gains, &mut self.parameters, rng);
+        self.average.copy_from_slice(&self.parameters);
+        self.optimizer.reset();
     }
 
     /// The parameters that learn.
@@ -38,10 +46,18 @@ impl Tracked {
         &self.average
     }
 
-    /// Applies a change to both.
-    pub fn change(&mut self, change: impl Fn(&mut [f32])) {
-        change(&mut self.parameters);
-        change(&mut self.average);
+    /// Multiplies the outputs of the value head, each by its ratio.
+    pub fn scale_values(&mut self, network: &Mlp, ratio: impl Fn(usize) -> f32) {
+        let Some(head) = network.layers().last() else { return };
+        for parameters in [&mut self.parameters, &mut self.average] {
+            let (weights, biases) =
+                parameters[head.weights.start..head.biases.end].split_at_mut(head.weights.len());
+            for (output, (row, bias)) in weights.chunks_mut(head.inputs).zip(biases).enumerate() {
+                let ratio = ratio(output);
+                row.iter_mut().for_each(|weight| *weight *= ratio);
+                *bias *= ratio;
+            }
+        }
     }
 
     /// A step against the gradient that stands in `scratch` after a pass of these rows.
