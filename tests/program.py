@@ -13,7 +13,7 @@ if not PROGRAM.is_file():
 PROBLEMS = sorted(path.stem for path in (ROOT / "crates/appropo-file/problems").glob("*.toml"))
 ENDED = (0, 3, 4)  # feasible, infeasible, undecided
 # What there is a network of, and so an export.
-NETWORKS = ("a2c", "ppo", "universal")
+NETWORKS = ("a2c", "ppo", "sac", "universal")
 
 
 def oracles(problem):

@@ -27,23 +27,11 @@ fn refused(arguments: &[&str]) -> String {
 const PROBLEM: &str = "discount = 0.99\n[environment]\nname = \"mars-rover\"\nmap = \"4x4\"\n\
                        [[constraint]]\nmeasure = \"failure\"\nat_most = 0.3\n[solve]\n";
 
-/// The same with actions that are numbers, for the learner that needs them.
-const PUSHED: &str = "discount = 0.99\n[environment]\nname = \"point-mass\"\nhorizon = 9\n\
-                      [[constraint]]\nmeasure = \"energy\"\nat_most = 0.3\n[solve]\n";
-
-fn problem(table: &str) -> &'static str {
-    if table == "sac" { PUSHED } else { PROBLEM }
-}
-
 fn written(name: &str, solve: &str) -> String {
-    written_to(PROBLEM, name, solve)
-}
-
-fn written_to(problem: &str, name: &str, solve: &str) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("options");
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join(format!("{name}.toml"));
-    fs::write(&path, format!("{problem}{solve}")).unwrap();
+    fs::write(&path, format!("{PROBLEM}{solve}")).unwrap();
     path.to_str().unwrap().to_owned()
 }
 
@@ -132,13 +120,13 @@ fn wrong(key: &Key) -> Vec<(&'static str, &'static str, String)> {
 
 #[test]
 fn every_option_can_be_set_in_the_file_and_on_the_command_line() {
+    let plain = written("plain", "");
     for (table, _, keys) in Registry::standard().option_tables() {
-        let (choices, plain) = (choices(table), written_to(problem(table), "plain", ""));
+        let choices = choices(table);
         for key in keys {
             let value = another(key);
             let chosen: String = choices.iter().map(|(key, word)| format!("{key} = \"{word}\"\n")).collect();
-            let solve = format!("{chosen}[solve.{table}]\n{} = {value}\n", key.name);
-            let file = written_to(problem(table), "set", &solve);
+            let file = written("set", &format!("{chosen}[solve.{table}]\n{} = {value}\n", key.name));
             let in_file = explained(&[&file]);
             let set: Vec<String> = choices.iter().map(|(key, word)| format!("--set={key}={word}")).collect();
             let option = format!("--set={table}.{}={value}", key.name);
@@ -165,11 +153,10 @@ fn every_default_is_explained_and_may_be_written_out() {
     for (table, _, keys) in Registry::standard().option_tables() {
         let chosen: String =
             choices(table).iter().map(|(key, word)| format!("{key} = \"{word}\"\n")).collect();
-        let by_default = explained(&[&written_to(problem(table), "default", &chosen)]);
+        let by_default = explained(&[&written("default", &chosen)]);
         let stated = keys.iter().filter_map(|key| Some(format!("{} = {}\n", key.name, key.default()?)));
         let stated: String = stated.collect();
-        let solve = format!("{chosen}[solve.{table}]\n{stated}");
-        let written = explained(&[&written_to(problem(table), "stated", &solve)]);
+        let written = explained(&[&written("stated", &format!("{chosen}[solve.{table}]\n{stated}"))]);
         assert_eq!(by_default, written, "{table}");
         for key in keys.iter().filter(|key| key.default().is_some()) {
             let line = format!("{} = {}  # default\n", key.name, key.default().unwrap());

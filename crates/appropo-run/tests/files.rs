@@ -89,7 +89,7 @@ fn bytes(mixture: &Mixed) -> Vec<u8> {
 fn what_was_written_comes_back_bit_for_bit() {
     let directory = run("round_trip");
     let loaded = policies::load(&directory).unwrap();
-    assert_eq!(loaded.parts().len(), 6);
+    assert_eq!(loaded.parts().len(), 7);
     assert!(bytes(&loaded) == bytes(&mixture()));
     // And so again.
     policies::save(&directory, &loaded).unwrap();

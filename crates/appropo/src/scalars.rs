@@ -1,5 +1,5 @@
-//! The single numbers in which the course of a solve is told: a measure of one number that constraints look at, or the
-//! slack of a constraint on more than one.
+//! The single numbers in which the course of a solve is told: a measure of one number, or an entry of a vector, that
+//! constraints look at, or the slack of a constraint on more than one.
 
 use crate::problem::Problem;
 use crate::set::ConvexSet;
@@ -19,23 +19,37 @@ pub struct Scalar {
 /// What a single number is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScalarKind {
-    /// A measure of one number: the selected entries that hold it, each with its factor.
+    /// A measure of one number, or an entry of a vector: the selected entries that hold it, each with its factor.
     Entry(Vec<(usize, f64)>),
     /// The slack of the constraint of this number.
     Slack(usize),
 }
 
-/// The measures of one number first, then the constraints on several. The steps of a share have no threshold of their
-/// own and are left out.
+/// The measures of one number first, then the entries of vectors that constraints name, then the constraints on several.
+/// The steps of a share have no threshold of their own and are left out.
 pub fn scalars(problem: &Problem) -> Vec<Scalar> {
     let (target, measures) = (problem.target(), problem.measures());
     let sums: Vec<usize> = (0..target.ranges().len()).filter(|k| !target.constraints()[*k].share).collect();
+    let mut single: Vec<(&str, usize)> = measures
+        .iter()
+        .filter(|(_, range)| range.len() == 1)
+        .map(|(name, range)| (name, range.start))
+        .collect();
+    // One entry of a vector is a number, too, where a constraint names it.
+    for name in target.constraints().iter().flat_map(|constraint| &constraint.measures) {
+        match measures.range(name) {
+            Ok(range) if range.len() == 1 && single.iter().all(|(_, entry)| *entry != range.start) => {
+                single.push((name, range.start));
+            }
+            _ => {}
+        }
+    }
     let mut found = Vec::new();
-    for (name, range) in measures.iter().filter(|(_, range)| range.len() == 1) {
+    for (name, entry) in single {
         let entries = &target.selection().entries;
         let places = sums.iter().flat_map(|k| target.ranges()[*k].clone());
         let held: Vec<_> = places
-            .filter(|place| entries[*place].0 == range.start)
+            .filter(|place| entries[*place].0 == entry)
             .map(|place| (place, entries[place].1))
             .collect();
         if !held.is_empty() {

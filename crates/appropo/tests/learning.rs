@@ -60,6 +60,11 @@ fn every_learner_finds_the_best_arm() {
         train(&mut learner, &weights, 20_000);
         assert!(share(&learner.policy()) > 0.9);
     }
+    let options = SacOptions::default().net_arch([16]).target_entropy(0.2);
+    let mut learner =
+        SoftActorCritic::new(simulators(&world, 20, 2), 0.9, 100, options, random::generator(1)).unwrap();
+    train(&mut learner, &weights, 6_000);
+    assert!(share(&learner.policy()) > 0.8, "{}", share(&learner.policy()));
 }
 
 /// On Sutton and Barto's cliff, Q-learning values the edge (13 steps), SARSA keeps away from it because it
@@ -133,7 +138,7 @@ fn ppo_pushes_the_point_to_the_origin() {
 }
 
 fn soft_actor_critic() -> SoftActorCritic {
-    let options = SacOptions::default().net_arch([32, 32]).batch_size(64_usize).learning_rate(1e-3);
+    let options = SacOptions::default().net_arch([32, 32]);
     let world = Box::new(PointMass::new(60)) as Box<dyn Environment>;
     SoftActorCritic::new(vec![world], 0.98, 60, options.learning_starts(500_usize), random::generator(4))
         .unwrap()
@@ -154,6 +159,17 @@ fn sac_pushes_the_point_to_the_origin_and_learns_to_leave_it() {
     learner.start_from(&there).unwrap();
     let again = play(learner.policy(), Box::new(PointMass::new(60)), 0, 1.0);
     assert!((again - reward).abs() < 0.5, "{again} {reward}");
+}
+
+/// Acting at random, the pole falls after about 22 steps.
+#[test]
+fn sac_learns_to_hold_the_pole() {
+    let world = Box::new(CartPole::new(Some(500))) as Box<dyn Environment>;
+    let options = SacOptions::default().net_arch([32, 32]);
+    let mut learner = SoftActorCritic::new(vec![world], 0.99, 500, options, random::generator(2)).unwrap();
+    train(&mut learner, &[0.0, 1.0, 0.0, 0.0], 15_000);
+    let steps = play(learner.policy(), Box::new(CartPole::new(Some(500))), 1, 1.0);
+    assert!(steps > 60.0, "{steps}");
 }
 
 /// The same seed gives the same parameters, bit for bit.

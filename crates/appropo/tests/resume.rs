@@ -176,6 +176,11 @@ fn learning_to_balance() {
     };
     let player = || Box::new(FullyCorrective::new(Arc::clone(target.set()))) as Box<dyn Player>;
     check(target.set(), player, || positive(select, learner(), 5, true), &options);
+    let learner = || {
+        let options = SacOptions::default().net_arch([8]).batch_size(16_usize).learning_starts(300_usize);
+        SoftActorCritic::new(vec![select()], 0.99, 200, options, random::generator(5)).unwrap()
+    };
+    check(target.set(), player, || positive(select, learner(), 5, true), &options);
 }
 
 #[test]

@@ -40,16 +40,16 @@ fn main_methods() -> Vec<(String, Method)> {
 }
 
 /// The oracles that learn.
-const ORACLES: [&str; 4] = ["model", "a2c", "ppo", "q-learning"];
+const ORACLES: [&str; 5] = ["model", "a2c", "ppo", "sac", "q-learning"];
 
 const PLAYERS: [&str; 4] = ["fully-corrective", "ogd", "momentum", "blackwell"];
 
 /// Every oracle that learns with every player. A learnt model plays thousands of rounds between two episodes with any
-/// but the corrective player, which takes hours.
+/// but the corrective player, which takes hours, and soft actor-critic computes longest.
 fn own_methods() -> Vec<(String, Method)> {
     let mut methods = Vec::new();
     for player in PLAYERS {
-        let is_quick = |oracle: &str| oracle != "model" || player == "fully-corrective";
+        let is_quick = |oracle: &str| !matches!(oracle, "model" | "sac") || player == "fully-corrective";
         for oracle in ORACLES.into_iter().filter(|oracle| is_quick(oracle)) {
             for (diverse, with) in [(false, ""), (true, " with diversity")] {
                 let name = format!("{oracle}, {player}{with}");
@@ -195,9 +195,6 @@ fn summary<'a>(series: impl Iterator<Item = &'a Series>, seeds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use appropo::env::EnvSpec;
-    use appropo::options::{Given, Table};
-    use appropo::rl::LearnerEntry;
 
     /// One and two threads give the same bytes, and a second run gives them again.
     #[test]
@@ -218,13 +215,7 @@ mod tests {
     #[test]
     fn every_oracle_and_player_of_ours_is_tried() {
         let registry = appropo::registry::Registry::standard();
-        let rover = EnvSpec::from(Rover::new().unwrap().world);
-        let fits = |entry: &&&LearnerEntry| {
-            let nothing = Table::default();
-            let given = Given::read(&nothing, entry.keys).unwrap();
-            (entry.read)(&given).unwrap().check(&rover).is_ok()
-        };
-        let learners = registry.learners().iter().filter(fits).map(|entry| entry.name).chain(["model"]);
+        let learners = registry.learners().iter().map(|entry| entry.name).chain(["model"]);
         assert!(learners.into_iter().all(|name| ORACLES.contains(&name)));
         assert!(registry.players().iter().all(|entry| PLAYERS.contains(&entry.name)));
     }

@@ -292,15 +292,15 @@ class PPO(Learner):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SAC(Learner):
-    """Networks learnt by soft actor-critic from every step of every policy; for actions that are numbers.
+    """Networks learnt by soft actor-critic from every step of every policy: few samples, much computing.
 
-    learning_rate: The step size of the optimiser. By default 0.0003.
+    learning_rate: The step size of the optimiser. By default 0.001.
 
     buffer_size: Transitions that are remembered. By default 1000000.
 
     learning_starts: The first steps, with actions drawn at random, before anything is learnt. By default 1000.
 
-    batch_size: Transitions of an update. By default 128.
+    batch_size: Transitions of an update. By default 64.
 
     tau: How far the critics that targets come from move towards those that learn, in an update. By default 0.005.
 
@@ -315,11 +315,15 @@ class SAC(Learner):
 
     learn_ent_coef: Whether the weight of entropy is learnt. By default true.
 
-    target_entropy: The entropy that its weight is learnt for; by default −1 for each number of an action.
+    target_entropy: The entropy that its weight is learnt for; by default −1 for each number of an action, or half
+    of the largest where actions are counted.
 
-    net_arch: Units of each hidden layer. By default [128, 128].
+    novelty_coef: The weight of visits to what is new, against returns of deviation 10. By default 1.
 
-    n_critics: Networks that learn the same; the most pessimistic is believed. By default 2.
+    net_arch: Units of each hidden layer. By default [64, 64].
+
+    n_critics: Networks that learn the same, of which the most pessimistic is believed; by default 1 where actions
+    are counted, or 2 where they are numbers.
     """
 
     kind = "oracle"
@@ -336,6 +340,7 @@ class SAC(Learner):
     ent_coef: Any = None
     learn_ent_coef: Any = None
     target_entropy: Any = None
+    novelty_coef: Any = None
     net_arch: Any = None
     n_critics: Any = None
 

@@ -43,9 +43,9 @@ impl Answered {
 pub(super) struct Answers(pub Vec<Answered>);
 
 impl Answers {
-    /// The answer of this policy.
-    pub fn of(&mut self, policy: &Mixed) -> Option<&mut Answered> {
-        self.0.iter_mut().find(|answer| answer.policy.is_same(policy))
+    /// Where the answer of this policy stands.
+    pub fn place(&self, policy: &Mixed) -> Option<usize> {
+        self.0.iter().position(|answer| answer.policy.is_same(policy))
     }
 
     /// How many answers in a row to questions like this were no better than the best before.

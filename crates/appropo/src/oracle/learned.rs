@@ -113,6 +113,7 @@ pub struct LearnedOracle {
     /// Those who played the last n episodes, with how many each of them ended.
     iterates: VecDeque<(usize, Arc<AnyPolicy>)>,
     answers: Answers,
+    /// Steps of learning.
     samples: u64,
 }
 
@@ -202,6 +203,17 @@ impl LearnedOracle {
     /// Steps that may bring nothing.
     fn patience(&self) -> u64 {
         (self.options.patience * self.budget as f64) as u64
+    }
+
+    /// Plays episodes of a policy while the budget lasts, and in any case until there are two.
+    fn play(&mut self, policy: &Mixed, episodes: usize, estimate: &mut Estimate) -> Result<()> {
+        for _ in 0..episodes {
+            if estimate.count() > 1 && self.samples() >= self.budget {
+                break;
+            }
+            self.estimator.play(policy, 1, estimate)?;
+        }
+        Ok(())
     }
 
     /// What the last episodes paid λ on average, and its standard error.
@@ -297,9 +309,10 @@ impl Respond for LearnedOracle {
         };
         let mut estimate = self.window.estimate();
         // Episodes that were waited for are too good on average; others are as good as any.
-        if is_positive && self.options.fresh > 0 || estimate.count() < 2 {
+        let is_played = is_positive && self.options.fresh > 0 && !is_spent;
+        if is_played || estimate.count() < 2 {
             estimate = Estimate::new(lam.len());
-            self.estimator.play(&policy, self.options.fresh.max(2), &mut estimate)?;
+            self.play(&policy, self.options.fresh.max(2), &mut estimate)?;
         }
         Ok(Some(self.response(lam, policy, estimate, !is_positive && is_spent)))
     }
@@ -325,24 +338,26 @@ impl Respond for LearnedOracle {
 impl Reestimate for LearnedOracle {
     /// Plays the policy again, the more the more weight it carries.
     fn investigate(&mut self, policy: &Mixed, weight: f64) -> Result<()> {
-        if self.samples() >= self.budget {
-            return Ok(());
-        }
         let episodes = (weight * AGAIN as f64).ceil() as usize;
-        let answer = self.answers.of(policy);
-        answer.map_or(Ok(()), |answer| self.estimator.play(policy, episodes, &mut answer.estimate))
+        let Some(place) = self.answers.place(policy) else { return Ok(()) };
+        let mut estimate = self.answers.0[place].estimate.clone();
+        let played = self.play(policy, episodes, &mut estimate);
+        self.answers.0[place].estimate = estimate;
+        played
     }
 
     fn measure_again(&mut self, policy: &Mixed) -> Option<(Vec<f64>, Spread)> {
-        self.answers.of(policy)?.news()
+        let place = self.answers.place(policy)?;
+        self.answers.0[place].news()
     }
 
     /// At most as many episodes as a tenth of the budget is enough for, within bounds.
     fn play_afresh(&mut self, mixture: &Mixed, is_enough: &dyn Fn(&Estimate) -> bool) -> Result<Estimate> {
         let (mut estimate, before) = (Estimate::new(self.estimator.dim()), self.estimator.samples());
+        let most = (self.budget / 10).min(self.budget.saturating_sub(self.samples()));
         while estimate.count() < MOST_CONFIRMING {
             self.estimator.play(mixture, 1, &mut estimate)?;
-            let is_spent = self.estimator.samples() - before >= self.budget / 10;
+            let is_spent = self.estimator.samples() - before >= most;
             if estimate.count() >= self.options.episodes && (is_spent || is_enough(&estimate)) {
                 break;
             }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::master::Hull;
+use super::units::Units;
 use super::{
     Decision, MakePlayer, Margin, Player, PlayerContext, PlayerEntry, Pursuit, Weights, aim, check,
     keeps_margin, separating,
@@ -135,20 +136,40 @@ impl FullyCorrective {
 
     fn decide(&mut self) -> Result<()> {
         self.mix()?;
-        if self.hull.is_uncertain() {
-            // How much to tighten depends on the mixture, and the mixture on the aim.
-            let mut errors = self.hull.errors(if self.price.is_none() { JUDGED } else { f64::INFINITY });
-            vector::scale(&mut errors, self.margin);
+        if !self.hull.is_uncertain() {
+            return Ok(());
+        }
+        // How much to tighten depends on the mixture, and the mixture on the aim.
+        if self.price.is_none() {
+            self.take_aim(self.hull.point().to_vec(), self.errors(JUDGED));
+            return self.mix();
+        }
+        // The best mixture for a wide aim is unsure, and that for a narrow one sure: halfway until they agree.
+        for _ in 0..HALFWAYS {
+            let mut errors = self.errors(f64::INFINITY);
+            if let Some((_, before)) = &self.aimed {
+                errors.iter_mut().zip(before).for_each(|(now, before)| *now = 0.5 * (*now + before));
+            }
             self.take_aim(self.hull.point().to_vec(), errors);
             self.mix()?;
         }
         Ok(())
     }
 
+    /// What the mixture is to keep away from the edge by.
+    fn errors(&self, most_episodes: f64) -> Vec<f64> {
+        let mut errors = self.hull.errors(most_episodes);
+        vector::scale(&mut errors, self.margin);
+        errors
+    }
+
     /// Where learnt answers bring nothing, each constraint is asked about alone: what was learnt for all of them together may
     /// be hard to leave again.
     fn notice_stall(&mut self) -> Result<()> {
-        let distance = self.set.distance(self.hull.point());
+        let distance = match Units::of(&self.set, &self.hull) {
+            Some(units) => units.of_set(&self.set)?.distance(&units.of_point(self.hull.point())),
+            None => self.set.distance(self.hull.point()),
+        };
         let (least, answers) = self.stalled;
         if distance < 0.99 * least || distance == 0.0 {
             self.stalled = (distance, 0);
@@ -168,8 +189,17 @@ impl FullyCorrective {
             self.decision = self.hull.maximize(&self.aim, price)?;
             return Ok(());
         }
-        self.hull.approach(&self.aim)?;
-        self.decision = separating(&self.aim, self.hull.point())?;
+        self.decision = match Units::of(&self.set, &self.hull) {
+            None => {
+                self.hull.approach(&self.aim)?;
+                separating(&self.aim, self.hull.point())?
+            }
+            Some(units) => {
+                let aim = units.of_set(&self.aim)?;
+                self.hull.approach_in(units.entries(), &aim)?;
+                units.decision(separating(&aim, &units.of_point(self.hull.point()))?)
+            }
+        };
         vector::add_scaled(&mut self.decision.lam, 1.0, &self.anchor.lam);
         self.decision.offset += self.anchor.offset;
         Ok(())
@@ -179,6 +209,9 @@ impl FullyCorrective {
 /// Episodes whose standard errors a margin is at least made of, however many there were: who judges plays not many more,
 /// and has to tell the mixture from the set's edge. An objective is worth more episodes.
 const JUDGED: f64 = 50.0;
+
+/// Mixtures for an objective until their errors are those that the aim allows for.
+const HALFWAYS: usize = 10;
 
 /// The most questions about one constraint alone.
 const MOST_ALONE: usize = 4;
@@ -338,6 +371,26 @@ mod tests {
         player.observe(&[50.0, 1000.0], None).unwrap();
         let weights: Vec<(usize, f64)> = player.hull.weights().collect();
         assert!(weights.iter().all(|(_, weight)| (weight - 0.5).abs() < 1e-6), "{weights:?}");
+    }
+
+    /// Far beyond the limit and little known: the mixture takes as much of it as its own error allows, in every round.
+    #[test]
+    fn an_objective_keeps_its_margin_where_the_best_is_unsure() {
+        let limits = Bounds::new(vec![f64::NEG_INFINITY; 2], vec![25.0, f64::INFINITY]).unwrap();
+        let mut player = FullyCorrective::new(Arc::new(limits)).with_margin(2.0);
+        let spread = |deviation: f64| Spread { deviations: vec![deviation, 1.0], episodes: 25.0 };
+        player.observe(&[0.0, 1000.0], Some(&spread(0.0))).unwrap();
+        player.pursue().unwrap();
+        player.observe(&[400.0, 2000.0], Some(&spread(300.0))).unwrap();
+        for _ in 0..4 {
+            player.decide().unwrap();
+            // An episode is one or the other: 400w + 2√(w(300² + 400²) − (400w)²)/√25 = 25.
+            let found = player.hull.point()[0] / 400.0;
+            let deviation = (found * 250_000.0 - (400.0 * found).powi(2)).sqrt();
+            let expected = (25.0 - 2.0 * deviation / 5.0) / 400.0;
+            assert!((found - expected).abs() < 0.02 * expected, "{found} {expected}");
+            assert!((player.decision().lam[0] - 2.5).abs() < 1e-3, "{:?}", player.decision());
+        }
     }
 
     /// Where learnt answers bring nothing, each constraint is asked about alone; planned ones bring what there is.

@@ -1,5 +1,7 @@
 //! The corrective player's master problem: the best point of the hull of all answers.
 
+use std::ops::Range;
+
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::{Decision, project};
@@ -97,6 +99,35 @@ impl Hull {
         Ok(())
     }
 
+    /// The same with every entry counted in its unit, which the set is stated in.
+    pub(crate) fn approach_in(&mut self, units: &[f64], set: &dyn ConvexSet) -> Result<()> {
+        let mut scaled = self.clone();
+        for vertex in &mut scaled.vertices {
+            vertex.z.iter_mut().zip(units).for_each(|(z, unit)| *z /= unit);
+        }
+        scaled.gather();
+        scaled.approach(set)?;
+        self.take_weights(&scaled);
+        Ok(())
+    }
+
+    /// Weighs answers as another hull does.
+    fn take_weights(&mut self, other: &Self) {
+        for (vertex, found) in self.vertices.iter_mut().zip(&other.vertices) {
+            vertex.weight = found.weight;
+        }
+        self.gather();
+    }
+
+    /// How much episodes vary in these entries and how far they are off, in the first answer that says anything of it.
+    pub(crate) fn unit(&self, entries: Range<usize>, distance: impl Fn(&[f64]) -> f64) -> Option<f64> {
+        let size = |vertex: &Vertex| {
+            let spread = vertex.spread.as_ref().map_or(&[][..], |spread| &spread.deviations[entries.clone()]);
+            distance(&vertex.z[entries.clone()]).hypot(norm(spread))
+        };
+        self.vertices.iter().map(size).find(|size| *size > 0.0)
+    }
+
     /// Moves to the point of hull ∩ set with the largest last entry, by the method of multipliers, and returns
     /// the decision λ = y − e for the set's multiplier y: its oracle answer is the best column to add.
     /// The set must leave the last entry free. The search for y starts from the one before.
@@ -107,12 +138,8 @@ impl Hull {
         centred.vertices.iter_mut().for_each(|v| v.z[last] -= self.point[last]);
         centred.gather();
         let decision = centred.maximize_centred(set, y)?;
-        for (vertex, found) in self.vertices.iter_mut().zip(&centred.vertices) {
-            vertex.weight = found.weight;
-        }
-        if self.is_uncertain() {
-            self.gather();
-        } else {
+        self.take_weights(&centred);
+        if !self.is_uncertain() {
             self.prune();
         }
         Ok(decision)

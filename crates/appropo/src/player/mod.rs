@@ -5,6 +5,7 @@ mod fully_corrective;
 pub(crate) mod master;
 pub(crate) mod mean;
 mod ogd;
+mod units;
 
 use std::fmt;
 use std::sync::Arc;

@@ -17,6 +17,7 @@ pub mod soft_actor_critic;
 mod tracked;
 pub mod universal;
 mod value_iteration;
+mod visits;
 
 pub use actor_critic::ActorCritic;
 pub use backward_induction::backward_induction;

@@ -3,7 +3,6 @@
 mod a2c;
 mod batch;
 mod loss;
-mod novelty;
 mod options;
 mod play;
 mod ppo;
@@ -19,6 +18,7 @@ pub use ppo::PpoOptions;
 use std::sync::Arc;
 
 use super::frame::{Frame, ReturnScale};
+use super::visits::Visits;
 use super::{Episode, EpisodeWindow, Learner, LearnerContext, not_its_own};
 use crate::env::{Environment, Space};
 use crate::error::{Result, dimension, in_range};
@@ -27,7 +27,6 @@ use crate::policy::{Actions, AnyPolicy, NetworkPolicy};
 use crate::random::Generator;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use batch::Batch;
-use novelty::Novelty;
 use recall::Recall;
 
 /// The most of any count that an option of a learner may be.
@@ -51,7 +50,7 @@ pub struct ActorCritic {
     frame: Frame,
     returns: ReturnScale,
     /// `None` where nothing is made of it.
-    novelty: Option<Novelty>,
+    novelty: Option<Visits>,
     /// `None` where nothing is learnt from again.
     recall: Option<Recall>,
     recalled: Batch,
@@ -113,7 +112,7 @@ impl ActorCritic {
             Critic::Reward => 1,
             Critic::Measurements => dim,
         };
-        let novelty = (options.novelty_coef > 0.0).then(|| Novelty::new(&observations));
+        let novelty = (options.novelty_coef > 0.0).then(|| Visits::new(&observations));
         let heads = rewards + usize::from(novelty.is_some());
         let recalls = options.imitation_coef > 0.0 && options.critic == Critic::Reward;
         let shape = |policy: usize, value: usize| Shape {

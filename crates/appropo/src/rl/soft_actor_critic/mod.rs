@@ -12,15 +12,16 @@ pub use options::SacOptions;
 
 use super::actor_critic::part_left;
 use super::frame::{ReturnScale, narrow};
+use super::visits::Visits;
 use super::{Encoder, Episode, EpisodeWindow, Learner, Replay, Transition, not_its_own};
 use crate::env::{Environment, Status};
 use crate::error::{Result, dimension, in_range};
-use crate::nn::{Optimizer, Rule};
+use crate::nn::{Inputs, Optimizer, Rule};
 use crate::policy::{AnyPolicy, NetworkPolicy};
 use crate::random::{self, Generator};
 use crate::state::{Checkpoint, Loader, Saver};
 use actor::Actor;
-use critics::{Critics, Rows};
+use critics::{Critics, CriticsOptions, Rows};
 
 /// A soft actor-critic with the parallel environments that it plays in.
 #[derive(Debug)]
@@ -35,12 +36,14 @@ pub struct SoftActorCritic {
     encoder: Encoder,
     returns: ReturnScale,
     replay: Replay,
+    visits: Visits,
     actor: Actor,
     critics: Critics,
     /// The logarithm of the weight of entropy.
     log_ent_coef: [f32; 1],
     ent_coef_optimizer: Optimizer,
-    /// What each head of the critics counts for; entropy has the last one.
+    target_entropy: f32,
+    /// What each head of the critics counts for; novelty has the last but one, entropy the last.
     weights: Vec<f32>,
     sizes: Vec<f32>,
     rng: Generator,
@@ -59,7 +62,11 @@ struct Batch {
     next_left: Vec<f32>,
     values: Vec<f32>,
     aims: Vec<f32>,
-    slopes: Vec<f32>,
+    /// Of all actions, or slopes where these are numbers.
+    scores: Vec<f32>,
+    /// The probability of an action that is a part of its row.
+    certain: Vec<f32>,
+    newness: Vec<f32>,
 }
 
 /// A step of all environments.
@@ -70,6 +77,8 @@ struct Step {
     next: Vec<f32>,
     inputs: Vec<f32>,
     gains: Vec<f32>,
+    /// As it is remembered: the number of a counted one.
+    taken: Vec<f32>,
     action: Vec<f64>,
 }
 
@@ -88,25 +97,38 @@ impl SoftActorCritic {
         in_range("environments", envs.len() as f64, !envs.is_empty(), "1 or more")?;
         let (observations, space, dim) =
             (envs[0].observations(), envs[0].actions(), envs[0].measures().dim());
-        let bounds = options::bounds(&space)?;
-        let (encoder, width) = (Encoder::new(&observations), bounds.len());
-        let rows = options.batch_size.max(envs.len());
-        let rate = options.learning_rate;
-        let shape = (encoder.inputs().width() + width, dim + 1);
-        let critics =
-            Critics::new(shape, &options.net_arch, options.n_critics, (rate, options.tau), rows, &mut rng)?;
+        let (encoder, width) = (Encoder::new(&observations), space.entries());
+        let (rows, rate) = (options.batch_size.max(envs.len()), options.learning_rate);
+        let acts = (options::actions(&space)?, &space);
+        let actor = Actor::new(encoder.inputs(), &options.net_arch, acts, rate, rows)?;
+        let critics = CriticsOptions {
+            // Actions that are numbers are seen; of those that are counted, all are told.
+            inputs: match space.count() {
+                Some(_) => encoder.inputs(),
+                None => Inputs::Vector(encoder.inputs().width() + width),
+            },
+            actions: space.count().unwrap_or(1),
+            heads: dim + 2,
+            hidden: &options.net_arch,
+            count: options.critics(&space),
+            learning_rate: rate,
+            tau: options.tau,
+            rows,
+        };
         let mut learner = Self {
             gamma: gamma.min(options.gamma) as f32,
             is_finite_horizon: false,
             horizon: None,
             returns: ReturnScale::new(dim, envs.len()),
             replay: Replay::new(options.buffer_size, (observations.entries(), width, dim)),
-            actor: Actor::new(encoder.inputs(), &options.net_arch, bounds, rate, rows)?,
-            critics,
+            visits: Visits::new(&observations),
+            actor,
+            critics: Critics::new(critics, &mut rng)?,
             encoder,
             log_ent_coef: [0.0],
             ent_coef_optimizer: Optimizer::new(Rule::ADAM, rate, 1)?,
-            weights: vec![0.0; dim + 1],
+            target_entropy: options.entropy(&space) as f32,
+            weights: vec![0.0; dim + 2],
             sizes: Vec::new(),
             episodes: envs.into_iter().map(|env| Episode::new(env, gamma, limit)).collect(),
             rng,
@@ -134,9 +156,10 @@ impl SoftActorCritic {
 
     /// Brings all heads to like sizes, and the weights of the measurements to length 1 in these.
     fn weigh(&mut self, weights: &[f64]) {
-        let entropy = self.actor.width() as f32 / (1.0 - self.gamma).max(1e-3);
+        let long = 1.0 / (1.0 - self.gamma).max(1e-3);
         self.sizes.clear();
-        self.sizes.extend((0..weights.len()).map(|k| self.returns.deviation(k) as f32).chain([entropy]));
+        self.sizes.extend((0..weights.len()).map(|k| self.returns.deviation(k) as f32));
+        self.sizes.extend([long, long * self.target_entropy.abs().max(1.0)]);
         self.sizes.iter_mut().for_each(|size| *size /= RETURNS);
         self.critics.resize(&self.sizes);
         for ((to, weight), size) in self.weights.iter_mut().zip(weights).zip(self.critics.sizes()) {
@@ -145,6 +168,8 @@ impl SoftActorCritic {
         let measured = &mut self.weights[..weights.len()];
         let length = measured.iter().map(|weight| weight * weight).sum::<f32>().sqrt();
         measured.iter_mut().for_each(|weight| *weight /= length.max(f32::MIN_POSITIVE));
+        self.weights[weights.len()] =
+            self.options.novelty_coef as f32 * RETURNS * self.sizes[weights.len()] / long;
     }
 
     fn is_learning(&self) -> bool {
@@ -153,7 +178,7 @@ impl SoftActorCritic {
 
     /// Takes a step in every environment.
     fn play(&mut self, window: &mut EpisodeWindow) -> Result<()> {
-        let (width, is_learning) = (self.actor.width(), self.is_learning());
+        let is_learning = self.is_learning();
         self.step.observations.clear();
         self.step.inputs.clear();
         for episode in &mut self.episodes {
@@ -165,31 +190,43 @@ impl SoftActorCritic {
             self.encoder.push(observation, &mut self.step.inputs);
         }
         self.actor.draw(&self.step.inputs, &mut self.rng);
-        if !is_learning {
-            let drawn = self.actor.drawn.iter_mut();
-            drawn.for_each(|drawn| *drawn = 2.0 * random::unit(&mut self.rng) as f32 - 1.0);
+        self.step.taken.clear();
+        for drawn in self.actor.drawn.chunks_exact(self.actor.width()) {
+            match (self.actor.is_counted(), is_learning) {
+                (true, true) => {
+                    let likely = drawn.iter().map(|p| f64::from(*p));
+                    self.step.taken.push(random::choose(likely, 1.0, &mut self.rng) as f32);
+                }
+                (true, false) => self.step.taken.push(random::below(drawn.len(), &mut self.rng) as f32),
+                (false, true) => self.step.taken.extend_from_slice(drawn),
+                (false, false) => {
+                    let any = || 2.0 * random::unit(&mut self.rng) as f32 - 1.0;
+                    self.step.taken.extend(std::iter::repeat_with(any).take(drawn.len()));
+                }
+            }
         }
-        for (env, drawn) in self.actor.drawn.chunks_exact(width).enumerate() {
-            self.actor.actions.cut(drawn, &mut self.step.action);
-            self.episodes[env].submit_action(&self.step.action)?;
+        let (entries, width) = (self.step.observations.len() / self.episodes.len(), self.step.action.len());
+        for (episode, taken) in self.episodes.iter_mut().zip(self.step.taken.chunks_exact(width)) {
+            self.actor.actions.cut(taken, &mut self.step.action);
+            episode.submit_action(&self.step.action)?;
         }
-        let entries = self.step.observations.len() / self.episodes.len();
-        for (env, drawn) in self.actor.drawn.chunks_exact(width).enumerate() {
+        for (env, taken) in self.step.taken.chunks_exact(width).enumerate() {
             let episode = &mut self.episodes[env];
             let steps = episode.steps();
-            self.actor.actions.cut(drawn, &mut self.step.action);
+            self.actor.actions.cut(taken, &mut self.step.action);
             let mut status = episode.step(&self.step.action, &mut self.rng)?;
             if status == Status::CutOff && self.is_finite_horizon {
                 status = Status::Ended;
                 self.horizon = self.horizon.max(Some(episode.steps()));
             }
+            self.visits.visit(episode.observation());
             self.step.next.clear();
             self.step.next.extend(episode.observation().iter().map(|v| *v as f32));
             narrow(episode.z(), &mut self.step.gains);
             self.returns.add(env, &self.step.gains, self.gamma.into(), status != Status::Running);
             self.replay.add(&Transition {
                 observation: &self.step.observations[env * entries..(env + 1) * entries],
-                action: drawn,
+                action: taken,
                 gains: &self.step.gains,
                 next: &self.step.next,
                 steps,
@@ -214,53 +251,69 @@ impl SoftActorCritic {
     fn update(&mut self) -> Result<()> {
         self.draw_batch();
         let (ent_coef, width) = (self.ent_coef(), self.actor.width());
-        let Self { actor, critics, encoder, replay, batch, weights, rng, .. } = self;
-        if let Some(last) = weights.last_mut() {
-            *last = ent_coef * critics.sizes()[critics.sizes().len() - 1];
-        }
+        let Self { actor, critics, encoder, replay, batch, weights, visits, rng, .. } = self;
+        let heads = weights.len();
+        weights[heads - 1] = ent_coef * critics.sizes()[heads - 1];
+        let is_counted = actor.is_counted();
 
         actor.draw(&batch.next_inputs, rng);
-        batch.rows.clear();
-        for (place, action) in batch.places.iter().zip(actor.drawn.chunks_exact(width)) {
-            encoder.push_dense(replay.get(*place).next, &mut batch.rows);
-            batch.rows.extend_from_slice(action);
+        if !is_counted {
+            batch.rows.clear();
+            for (place, action) in batch.places.iter().zip(actor.drawn.chunks_exact(width)) {
+                encoder.push_dense(replay.get(*place).next, &mut batch.rows);
+                batch.rows.extend_from_slice(action);
+            }
+            batch.certain.resize(batch.places.len(), 1.0);
         }
-        batch.values.clear();
-        critics.values(Rows { rows: &batch.rows, left: &batch.next_left, weights }, &mut batch.values);
+        let (rows, probabilities) =
+            if is_counted { (&batch.next_inputs, &actor.drawn) } else { (&batch.rows, &batch.certain) };
+        critics.values(Rows { rows, left: &batch.next_left, weights }, probabilities, &mut batch.values);
+        batch.newness.clear();
+        batch.newness.extend(batch.places.iter().map(|place| visits.newness(replay.get(*place).next)));
+        let usual = batch.newness.iter().sum::<f32>() / batch.newness.len() as f32;
         batch.aims.clear();
-        let heads = weights.len();
         for (row, place) in batch.places.iter().enumerate() {
             let transition = replay.get(*place);
             let gamma = if transition.ended { 0.0 } else { self.gamma };
             let (values, sizes) = (&batch.values[row * heads..(row + 1) * heads], critics.sizes());
-            for (k, gain) in transition.gains.iter().enumerate() {
+            // Novelty and entropy count as far as they are unusual: to go on for longer is not worth anything.
+            let newness = [batch.newness[row] - usual];
+            for (k, gain) in transition.gains.iter().chain(&newness).enumerate() {
                 batch.aims.push(gain / sizes[k] + gamma * values[k]);
             }
-            let entropy = -batch.next_left[row] * actor.log_densities[row] / sizes[heads - 1];
+            let entropy =
+                batch.next_left[row] * (actor.entropies[row] - self.target_entropy) / sizes[heads - 1];
             batch.aims.push(gamma * (entropy + values[heads - 1]));
         }
 
-        batch.rows.clear();
-        for place in &batch.places {
-            let transition = replay.get(*place);
-            encoder.push_dense(transition.observation, &mut batch.rows);
-            batch.rows.extend_from_slice(transition.action);
+        if !is_counted {
+            batch.rows.clear();
+            for place in &batch.places {
+                let transition = replay.get(*place);
+                encoder.push_dense(transition.observation, &mut batch.rows);
+                batch.rows.extend_from_slice(transition.action);
+            }
         }
-        critics.learn(Rows { rows: &batch.rows, left: &batch.left, weights }, &batch.aims);
+        let rows = if is_counted { &batch.inputs } else { &batch.rows };
+        let taken = |row: usize| if is_counted { replay.get(batch.places[row]).counted_action() } else { 0 };
+        critics.learn(Rows { rows, left: &batch.left, weights }, taken, &batch.aims);
 
         actor.draw(&batch.inputs, rng);
-        let row = batch.rows.len() / batch.places.len();
-        for (row, action) in batch.rows.chunks_exact_mut(row).zip(actor.drawn.chunks_exact(width)) {
-            let start = row.len() - width;
-            row[start..].copy_from_slice(action);
+        if is_counted {
+            critics.scores(Rows { rows: &batch.inputs, left: &batch.left, weights }, &mut batch.scores);
+        } else {
+            let row = batch.rows.len() / batch.places.len();
+            for (row, action) in batch.rows.chunks_exact_mut(row).zip(actor.drawn.chunks_exact(width)) {
+                let start = row.len() - width;
+                row[start..].copy_from_slice(action);
+            }
+            critics.slopes(Rows { rows: &batch.rows, left: &batch.left, weights }, width, &mut batch.scores);
         }
-        critics.slopes(Rows { rows: &batch.rows, left: &batch.left, weights }, width, &mut batch.slopes);
-        actor.learn(&batch.inputs, &batch.slopes, ent_coef)?;
+        actor.learn(&batch.inputs, &batch.scores, ent_coef)?;
 
         if self.options.learn_ent_coef {
-            let target = self.options.entropy(width) as f32;
-            let entropy = -actor.log_densities.iter().sum::<f32>() / actor.log_densities.len() as f32;
-            self.ent_coef_optimizer.step(&mut self.log_ent_coef, &[entropy - target]);
+            let entropy = actor.entropies.iter().sum::<f32>() / actor.entropies.len() as f32;
+            self.ent_coef_optimizer.step(&mut self.log_ent_coef, &[entropy - self.target_entropy]);
         }
         Ok(())
     }
@@ -349,6 +402,7 @@ impl Checkpoint for SoftActorCritic {
         self.encoder.save(to);
         self.returns.save(to);
         self.replay.save(to);
+        self.visits.save(to);
         to.put(&self.rng);
         to.put(&self.horizon);
         self.episodes.iter().try_for_each(|episode| episode.save(to))
@@ -362,7 +416,10 @@ impl Checkpoint for SoftActorCritic {
         self.ent_coef_optimizer.load(from)?;
         self.encoder.load(from)?;
         self.returns.load(from)?;
-        self.replay.load(from, |row| observations.is_readable(row), |_| true)?;
+        let count = self.episodes[0].world().actions().count();
+        let is_action = |action: &[f32]| count.is_none_or(|count| (0.0..count as f32).contains(&action[0]));
+        self.replay.load(from, |row| observations.is_readable(row), is_action)?;
+        self.visits.load(from)?;
         self.rng = from.get()?;
         self.horizon = from.get_where("a horizon", |horizon| *horizon != Some(0))?;
         self.episodes.iter_mut().try_for_each(|episode| episode.load(from))

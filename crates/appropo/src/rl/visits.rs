@@ -6,7 +6,7 @@ use crate::state::{Loader, Saver, misfit};
 /// How new observations are: 1/√n for the n-th visit of a cell (count-based exploration, Tang et al. 2017). Counted
 /// observations are cells themselves; numbers fall into cells of a grid whose widths follow what has been seen.
 #[derive(Debug)]
-pub(super) struct Novelty {
+pub(in crate::rl) struct Visits {
     visits: Vec<u32>,
     grid: Option<Grid>,
 }
@@ -32,7 +32,7 @@ const PLACES: usize = 1 << 16;
 const FIRST: u64 = 256;
 const LAST: u64 = 16_384;
 
-impl Novelty {
+impl Visits {
     pub fn new(observations: &Space) -> Self {
         match observations {
             Space::Discrete(count) => Self { visits: vec![0; *count], grid: None },
@@ -58,11 +58,20 @@ impl Novelty {
                 if grid.observe(observation) {
                     self.visits.fill(0);
                 }
-                grid.place(observation)
+                grid.place(observation.iter().copied())
             }
         };
         self.visits[place] = self.visits[place].saturating_add(1);
         1.0 / (self.visits[place] as f32).sqrt()
+    }
+
+    /// How new an observation is that may have been visited before.
+    pub fn newness(&self, observation: &[f32]) -> f32 {
+        let place = match &self.grid {
+            None => observation[0] as usize,
+            Some(grid) => grid.place(observation.iter().map(|value| f64::from(*value))),
+        };
+        1.0 / (self.visits[place].max(1) as f32).sqrt()
     }
 
     pub fn save(&self, to: &mut Saver) {
@@ -123,10 +132,10 @@ impl Grid {
     }
 
     /// The place of an observation's cell.
-    fn place(&self, observation: &[f64]) -> usize {
+    fn place(&self, observation: impl Iterator<Item = f64>) -> usize {
         // Fowler, Noll and Vo's hash of the cell's coordinates.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for ((value, origin), width) in observation.iter().zip(&self.origin).zip(&self.width) {
+        for ((value, origin), width) in observation.zip(&self.origin).zip(&self.width) {
             let coordinate = ((value - origin) / width).round() as i64;
             hash = (hash ^ coordinate as u64).wrapping_mul(0x0000_0100_0000_01b3);
         }
@@ -140,24 +149,24 @@ mod tests {
 
     #[test]
     fn what_is_seen_again_is_less_new() {
-        let mut novelty = Novelty::new(&Space::Discrete(3));
-        assert_eq!(novelty.visit(&[1.0]), 1.0);
+        let mut visits = Visits::new(&Space::Discrete(3));
+        assert_eq!(visits.visit(&[1.0]), 1.0);
         for _ in 0..3 {
-            novelty.visit(&[1.0]);
+            visits.visit(&[1.0]);
         }
-        assert_eq!((novelty.visit(&[2.0]), novelty.visit(&[1.0])), (1.0, 1.0 / 5.0_f32.sqrt()));
+        assert_eq!((visits.visit(&[2.0]), visits.visit(&[1.0])), (1.0, 1.0 / 5.0_f32.sqrt()));
     }
 
     /// Whole numbers are cells of their own; a number far from all that was seen is new.
     #[test]
     fn numbers_are_counted_by_cells() {
-        let mut novelty = Novelty::new(&Space::Continuous(vec![(0.0, 10.0), (-1.0, 1.0)]));
+        let mut visits = Visits::new(&Space::Continuous(vec![(0.0, 10.0), (-1.0, 1.0)]));
         let seen = |i: u64| [(i % 4) as f64, (i % 100) as f64 / 100.0];
         for i in 0..20_000 {
-            novelty.visit(&seen(i));
+            visits.visit(&seen(i));
         }
-        assert!(novelty.visit(&seen(7)) < 0.3);
-        assert_eq!(novelty.visit(&[9.0, 0.5]), 1.0);
-        assert_eq!(novelty.visit(&[1.0, 5.0]), 1.0);
+        assert!(visits.visit(&seen(7)) < 0.3);
+        assert_eq!(visits.visit(&[9.0, 0.5]), 1.0);
+        assert_eq!(visits.visit(&[1.0, 5.0]), 1.0);
     }
 }
