@@ -220,7 +220,7 @@ class A2C(Learner):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class PPO(Learner):
-    """A network learnt by proximal policy optimisation: the default where states can't be counted.
+    """A network learnt by proximal policy optimisation: the default where states can't be counted, but actions can.
 
     learning_rate: The step size of the optimiser; by default 0.002, 0.001 or 0.0003.
 
@@ -292,7 +292,7 @@ class PPO(Learner):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SAC(Learner):
-    """Networks learnt by soft actor-critic from every step of every policy: few samples, much computing.
+    """Networks learnt by soft actor-critic from every step of every policy: the default where actions are numbers.
 
     learning_rate: The step size of the optimiser. By default 0.001.
 

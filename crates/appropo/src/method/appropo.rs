@@ -17,6 +17,7 @@ use crate::problem::{Objective, Problem};
 use crate::random;
 use crate::registry::Registry;
 use crate::rl::actor_critic::PpoOptions;
+use crate::rl::soft_actor_critic::SacOptions;
 use crate::set::SharedSet;
 use crate::solver::{
     Doubts, Goal, Maximum, Observer, Round, Solution, Stop, StopRule, appropo, appropo_model_based,
@@ -53,7 +54,7 @@ static KEYS: [Key; 4] = [
         "oracle",
         Kind::Name,
         "\"exact\"",
-        "Who answers λ; by default exact; where there is no model, model if states can be counted, else ppo.",
+        "Who answers λ; by default exact; where there is no model, model if states can be counted, sac if actions are numbers within bounds, else ppo.",
     ),
     Key::defaulted("player", Kind::Name, "\"fully-corrective\"", "Who chooses λ."),
     AppropoOptions::KEYS[0],
@@ -77,20 +78,23 @@ pub struct Appropo {
     planning: Arc<dyn MakeOracle>,
     /// The oracle where it is not, but states can be counted.
     counting: Arc<dyn MakeOracle>,
-    /// The oracle where they can't.
+    /// The oracle where they can't, and actions are numbers that it fits.
+    controlling: Arc<dyn MakeOracle>,
+    /// The oracle anywhere else.
     learning: Arc<dyn MakeOracle>,
     options: AppropoOptions,
 }
 
 impl Default for Appropo {
-    /// The corrective player, and planning where the model is known; else a learnt model where states can be counted, and
-    /// PPO where they can't.
+    /// The corrective player, and planning where the model is known; else a learnt model where states can be counted, soft
+    /// actor-critic where actions are numbers within bounds, and PPO anywhere else.
     fn default() -> Self {
         Self {
             player: Arc::new(FullyCorrectiveOptions::default()),
             oracle: None,
             planning: Arc::new(ExactOptions::default()),
             counting: Arc::new(ModelOptions::default()),
+            controlling: Arc::new(Learned::by(SacOptions::default())),
             learning: Arc::new(Learned::by(PpoOptions::default())),
             options: AppropoOptions::default(),
         }
@@ -124,6 +128,7 @@ impl Appropo {
             oracle: given.get("oracle").map(|entry| registry.oracle(&entry, table)).transpose()?,
             planning: named(by_default.planning.as_ref())?,
             counting: named(by_default.counting.as_ref())?,
+            controlling: named(by_default.controlling.as_ref())?,
             learning: named(by_default.learning.as_ref())?,
             options: AppropoOptions::read(given)?,
         })
@@ -137,6 +142,9 @@ impl Appropo {
             (Some(oracle), _, _) => oracle,
             (None, Some(_), _) => &self.planning,
             (None, None, Some(..=COUNTED)) => &self.counting,
+            (None, None, _) if env.actions().count().is_none() && self.controlling.check(env).is_ok() => {
+                &self.controlling
+            }
             (None, None, _) => &self.learning,
         })
     }
@@ -415,6 +423,7 @@ mod tests {
     use super::*;
     use crate::constraint::Constraint;
     use crate::env::cart_pole::CartPole;
+    use crate::env::point_mass::PointMass;
     use crate::env::{EnvSpec, Simulator, mars_rover};
     use crate::options::Measurements;
     use crate::player::BlackwellOptions;
@@ -440,9 +449,13 @@ mod tests {
         let model = Arc::clone(&rover.model);
         let played = EnvSpec::playable(move |horizon| Simulator::new(Arc::clone(&model), horizon));
         let cart = EnvSpec::playable(CartPole::new);
-        for (env, measure, expected) in
-            [(rover.into(), "failure", "exact"), (played, "failure", "model"), (cart, "steps", "ppo")]
-        {
+        let point = EnvSpec::playable(|horizon| PointMass::new(horizon.unwrap_or(9)));
+        for (env, measure, expected) in [
+            (rover.into(), "failure", "exact"),
+            (played, "failure", "model"),
+            (cart, "steps", "ppo"),
+            (point, "energy", "sac"),
+        ] {
             let safety = Constraint::at_most(measure, 0.3).unwrap();
             let problem = Problem::builder(env).discount(0.99).constraint(safety).build().unwrap();
             let table = Method::table(&Appropo::default(), &problem, &Budget::default()).unwrap();

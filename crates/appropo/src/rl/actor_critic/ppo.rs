@@ -58,7 +58,7 @@ options! {
 
 pub(in crate::rl) static ENTRY: LearnerEntry = LearnerEntry {
     name: "ppo",
-    about: "a network learnt by proximal policy optimisation: the default where states can't be counted",
+    about: "a network learnt by proximal policy optimisation: the default where states can't be counted, but actions can",
     keys: PpoOptions::KEYS,
     read: |given| Ok(Arc::new(PpoOptions::read(given)?)),
 };

@@ -44,7 +44,7 @@ options! {
 
 pub(in crate::rl) static ENTRY: LearnerEntry = LearnerEntry {
     name: "sac",
-    about: "networks learnt by soft actor-critic from every step of every policy: few samples, much computing",
+    about: "networks learnt by soft actor-critic from every step of every policy: the default where actions are numbers",
     keys: SacOptions::KEYS,
     read: |given| Ok(Arc::new(SacOptions::read(given)?)),
 };
