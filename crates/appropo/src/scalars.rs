@@ -117,3 +117,26 @@ fn slack(problem: &Problem, k: usize, selected: &[f64]) -> f64 {
     }
     constraint.set.slack(&x).unwrap_or_else(|| -target.distances_of_selected(selected)[k])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraint::Constraint;
+    use crate::env::mars_rover;
+
+    /// The log of a run told nothing of a constraint on one entry.
+    #[test]
+    fn entries_of_vectors_that_constraints_name_are_told() {
+        let problem = Problem::builder(mars_rover::world("4x4", 0.05).unwrap())
+            .discount(0.99)
+            .constraint(Constraint::at_most("visits[3]", 0.5).unwrap())
+            .constraint(Constraint::at_most("failure", 0.3).unwrap())
+            .build()
+            .unwrap();
+        let found = scalars(&problem);
+        let names: Vec<_> = found.iter().map(|scalar| scalar.name.as_str()).collect();
+        assert_eq!(names, ["failure", "visits[3]"]);
+        assert_eq!(found[1].value(&problem, &[0.25, 0.1]), 0.25);
+        assert_eq!(found[1].range(&problem), (f64::NEG_INFINITY, 0.5));
+    }
+}

@@ -322,6 +322,26 @@ fn answers_are_copies() {
     assert_ne!(before.first(), before.last());
 }
 
+/// Episodes that estimate an answer took a sixth more than the budget where they were long.
+#[test]
+fn estimates_end_with_the_budget() {
+    let rover = Rover::new(false);
+    for budget in [3_000, 3_700, 4_400] {
+        let mut rng = random::generator(2);
+        let options = Learning::a2c().n_steps(Collect::Steps(16));
+        let learner = ActorCritic::new(vec![rover.simulator()], GAMMA, LIMIT, options, rng.clone()).unwrap();
+        let estimator = MonteCarlo::new(Episode::new(rover.simulator(), GAMMA, LIMIT), &mut rng);
+        let mut oracle =
+            LearnedOracle::new(Box::new(learner), estimator, budget, LearnedOptions::default()).unwrap();
+        while oracle.samples() < budget {
+            // Whatever is done is good enough.
+            let answer = oracle.respond(&[0.6, -0.8], 100.0).unwrap();
+            oracle.estimates().unwrap().investigate(&answer.policy, 1.0).unwrap();
+        }
+        assert!(oracle.samples() <= budget + LIMIT as u64, "{} of {budget}", oracle.samples());
+    }
+}
+
 /// Counts how often it is asked.
 struct Asked(Vec<f64>);
 

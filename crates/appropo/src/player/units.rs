@@ -55,3 +55,49 @@ impl Units {
         Decision { lam, offset }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::Spread;
+    use crate::player::separating;
+    use crate::set::Bounds;
+
+    fn limits() -> SharedSet {
+        let blocks = [0.8, -5.0].map(|least| Arc::new(Bounds::at_least(least).unwrap()) as SharedSet);
+        Arc::new(Product::new(blocks.into()))
+    }
+
+    fn spread(deviations: [f64; 2]) -> Option<Spread> {
+        Some(Spread { deviations: deviations.to_vec(), episodes: 25.0 })
+    }
+
+    /// Ore in tenths and fuel in tens: λ was all fuel, and a learner that stood still never found ore again.
+    #[test]
+    fn a_constraint_counts_by_what_episodes_vary_and_miss() {
+        let mut hull = Hull::new(2);
+        hull.add(0, &[0.5, -9.0], spread([0.4, 3.0]));
+        let units = Units::of(&limits(), &hull).unwrap();
+        assert_eq!(units.entries(), [0.5, 5.0]);
+        let aim = units.of_set(&limits()).unwrap();
+        let decision = units.decision(separating(&aim, &units.of_point(hull.point())).unwrap());
+        // Off by 0.6 and 0.8 units: λ = (0.6/0.5, 0.8/5) downwards, to length 1.
+        assert!((decision.lam[1] / decision.lam[0] - 0.16 / 1.2).abs() < 1e-12, "{decision:?}");
+        assert!((vector::norm(&decision.lam) - 1.0).abs() < 1e-12, "{decision:?}");
+        let support = vector::dot(&decision.lam, &[0.8, -5.0]);
+        assert!((decision.offset - support).abs() < 1e-12, "{decision:?}");
+        hull.add(1, &[0.0, -80.0], spread([0.0, 50.0]));
+        assert_eq!(
+            Units::of(&limits(), &hull).unwrap().entries(),
+            [0.5, 5.0],
+            "a bad answer changes nothing"
+        );
+    }
+
+    #[test]
+    fn exact_answers_keep_the_units_of_the_problem() {
+        let mut hull = Hull::new(2);
+        hull.add(0, &[0.5, -9.0], None);
+        assert!(Units::of(&limits(), &hull).is_none());
+    }
+}
