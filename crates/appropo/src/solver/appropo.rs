@@ -115,7 +115,7 @@ pub fn appropo(
     Ok(record.solution(set, oracle.samples(), stop, rule.tolerance))
 }
 
-/// [`appropo`] from where [`Round::state`] was taken, with a player and an oracle that were made as they were then. The
+/// [`appropo()`] from where [`Round::state`] was taken, with a player and an oracle that were made as they were then. The
 /// result is bit for bit that of a run that was never interrupted.
 pub fn resume(
     set: &SharedSet,
