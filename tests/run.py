@@ -34,7 +34,7 @@ class Step:
 # They hold cargo's lock, so one goes after the other: first what others wait for.
 BUILDS = [
     Step("formatter", "cargo fmt --all --check"),
-    Step("build", "cargo build --workspace"),
+    Step("build", "cargo build --workspace --lib --bins --examples"),
     Step("package", "crates/appropo-py/tests/run.sh build", ["environment"]),
     Step("benchmark", "cargo test --workspace --bench ratios --no-run"),
     Step("rust", f"RUSTDOC={ROOT}/tests/rustdoc.sh RUSTDOCFLAGS='{STRICT}' cargo test --workspace"),

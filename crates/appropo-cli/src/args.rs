@@ -183,7 +183,7 @@ pub struct Reproduce {
     /// The folder for data and figures
     #[arg(long, default_value = "reproduction")]
     pub out: String,
-    /// One seed instead of 25
+    /// One seed of 10,000 samples instead of 25 of 25,000
     #[arg(long)]
     pub quick: bool,
     /// Threads to use; all processors by default

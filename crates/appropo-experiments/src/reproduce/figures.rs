@@ -1,7 +1,7 @@
 //! The paper's figures, from the runs.
 
 use super::Series;
-use super::run::{LEAST_REWARD, Look, MOST_FAILURE, Method, RADIUS, Rover, SAMPLES, own};
+use super::run::{LEAST_REWARD, Look, MOST_FAILURE, Method, RADIUS, Rover, own};
 use crate::Result;
 use crate::figure::{Axis, Bound, Color, Figure, Heat, Key, Map, Mark, Mean, Panel, Plot};
 
@@ -62,10 +62,16 @@ fn maps(rover: &Rover) -> Result<String> {
 /// Figure 2: curves of the three constraints above, scatter plots of single runs below.
 fn with_scatter(title: &str, series: &[&Series]) -> String {
     let mut panels = curves(series);
-    for samples in [SAMPLES / 5, SAMPLES * 2 / 5, SAMPLES] {
+    let all = samples(series);
+    for samples in [all / 5, all * 2 / 5, all] {
         panels.push(Panel::Plot(scatter(series, samples)));
     }
     Figure { title: title.into(), columns: 3, panels, legend: legend(series, true) }.svg()
+}
+
+/// Those of a whole run.
+fn samples(series: &[&Series]) -> u64 {
+    series.iter().flat_map(|series| &series.runs).flatten().map(|look| look.samples).max().unwrap_or(0)
 }
 
 fn legend(series: &[&Series], scatter: bool) -> Vec<(Key, String)> {
@@ -93,7 +99,7 @@ fn curves(series: &[&Series]) -> Vec<Panel> {
             let points = estimates.iter().map(|mean| (mean.x, mean.mean)).collect();
             marks.push(Mark::Estimate { color, points });
         }
-        let x = Axis { label: "samples".into(), range: Some((0.0, SAMPLES as f64)), bound: None };
+        let x = Axis { label: "samples".into(), range: Some((0.0, samples(series) as f64)), bound: None };
         let y = Axis { label: label.into(), range: Some(range), bound: Some(bound) };
         Panel::Plot(Plot { title: String::new(), x, y, marks })
     };

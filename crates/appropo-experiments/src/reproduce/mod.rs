@@ -78,15 +78,15 @@ fn tuning_methods() -> Vec<(String, Method)> {
     methods
 }
 
-/// Runs everything, writes data and figures into a folder, and returns a summary. With `quick`, one seed instead of 25; 0
-/// threads are as many as there are processors.
+/// Runs everything, writes data and figures into a folder, and returns a summary. With `quick`, one seed of 10,000
+/// samples instead of 25 of 25,000; 0 threads are as many as there are processors.
 pub fn reproduce(folder: &Path, quick: bool, threads: usize) -> Result<String> {
     let made = std::fs::create_dir_all(folder);
     made.map_err(|source| ExperimentError::Folder { path: folder.to_owned(), source })?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| ExperimentError::Threads(error.to_string()))?;
-    let rover = Rover::new()?;
-    let seeds = if quick { 1 } else { 25 };
+    let (seeds, samples) = if quick { (1, 10_000) } else { (25, 25_000) };
+    let rover = Rover::new(samples)?;
     let play = |title: &'static str, methods| pool.install(|| all(title, &rover, methods, seeds));
     let start = Instant::now();
     let main = play("main figure", main_methods())?;
@@ -199,7 +199,7 @@ mod tests {
     /// One and two threads give the same bytes, and a second run gives them again.
     #[test]
     fn threads_do_not_matter() {
-        let rover = Rover::new().unwrap();
+        let rover = Rover::new(25_000).unwrap();
         let play = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let methods = main_methods().into_iter().chain([own_methods().remove(0)]).collect();

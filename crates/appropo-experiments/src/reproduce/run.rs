@@ -12,7 +12,7 @@ use appropo::measurement::Discounting;
 use appropo::options::Table;
 use appropo::oracle::{Cache, LearnedOptions, LearnedOracle, MonteCarlo};
 use appropo::player::{Ogd, Steps};
-use appropo::policy::Mixed;
+use appropo::policy::{AnyPolicy, Mixed};
 use appropo::random::{self, Generator};
 use appropo::rl::actor_critic::ActorCriticOptions;
 use appropo::rl::{ActorCritic, Episode, Occupancy};
@@ -22,9 +22,8 @@ use appropo_file::Reader;
 
 use crate::Result;
 
-/// The samples of a run, and how often it is looked at.
-pub const SAMPLES: u64 = 25_000;
-pub const EVERY: u64 = 250;
+/// How often a run is looked at, in samples.
+const EVERY: u64 = 250;
 /// Episodes are cut off after this many steps.
 pub const HORIZON: usize = 300;
 pub const MOST_FAILURE: f64 = 0.2;
@@ -62,16 +61,17 @@ pub enum Method {
     Own { diverse: bool, oracle: &'static str, player: &'static str },
 }
 
-/// The rover as the paper has it.
+/// The rover as the paper has it, and the samples of a run.
 pub struct Rover {
     pub world: World,
+    pub samples: u64,
     plain: Target,
     diverse: Target,
     uniform: Vec<f64>,
 }
 
 impl Rover {
-    pub fn new() -> Library<Self> {
+    pub fn new(samples: u64) -> Library<Self> {
         let world = mars_rover::world("8x8", 0.05)?;
         let uniform = world.grid.as_ref().map(|grid| grid.uniform_upper_triangle()).unwrap_or_default();
         let constraints = || -> Library<Vec<Constraint>> {
@@ -87,6 +87,7 @@ impl Rover {
             plain: Target::new(world.model.measures(), constraints()?)?,
             diverse: Target::new(world.model.measures(), with_diversity)?,
             world,
+            samples,
             uniform,
         })
     }
@@ -128,7 +129,8 @@ impl Rover {
 struct Truth<'a> {
     rover: &'a Rover,
     discounting: Discounting,
-    known: HashMap<usize, Vec<f64>>,
+    /// By the address of the policy, which is kept so that no other comes to lie there.
+    known: HashMap<usize, (Arc<AnyPolicy>, Vec<f64>)>,
 }
 
 impl Truth<'_> {
@@ -142,9 +144,9 @@ impl Truth<'_> {
                     Some(table) => Occupancy::of(model, &self.discounting, &table)?.measure(model),
                     None => vec![f64::NAN; sum.len()],
                 };
-                self.known.insert(key, z);
+                self.known.insert(key, (Arc::clone(policy), z));
             }
-            for (sum, z) in sum.iter_mut().zip(&self.known[&key]) {
+            for (sum, z) in sum.iter_mut().zip(&self.known[&key].1) {
                 *sum += weight * z;
             }
         }
@@ -154,13 +156,14 @@ impl Truth<'_> {
 
 /// The looks at a run, at fixed numbers of samples: what was last known by then.
 struct Curve {
+    samples: u64,
     looks: Vec<Look>,
     now: (Point, Point),
 }
 
 impl Curve {
-    fn new() -> Self {
-        Self { looks: Vec::new(), now: ([f64::NAN; 3], [f64::NAN; 3]) }
+    fn new(samples: u64) -> Self {
+        Self { samples, looks: Vec::new(), now: ([f64::NAN; 3], [f64::NAN; 3]) }
     }
 
     fn due(&self) -> u64 {
@@ -173,13 +176,13 @@ impl Curve {
     }
 
     fn fill(&mut self, samples: u64) {
-        while self.due() < samples.min(SAMPLES + 1) {
+        while self.due() < samples.min(self.samples + 1) {
             self.looks.push(Look { samples: self.due(), truth: self.now.0, estimate: self.now.1 });
         }
     }
 
     fn finish(mut self) -> Vec<Look> {
-        self.fill(SAMPLES + 1);
+        self.fill(self.samples + 1);
         self.looks
     }
 }
@@ -211,8 +214,8 @@ fn rcpo(rover: &Rover, rate: f64, seed: u64) -> Library<Vec<Look>> {
     let costs = vec![Cost { weights: vec![1.0, 0.0], bound: MOST_FAILURE }];
     let options = RcpoOptions::default().rate(rate);
     let mut rcpo = Rcpo::new(learner, vec![0.0, 1.0], costs, options)?;
-    let mut curve = Curve::new();
-    while rcpo.samples() < SAMPLES {
+    let mut curve = Curve::new(rover.samples);
+    while rcpo.samples() < rover.samples {
         rcpo.step()?;
         if rcpo.samples() > curve.due() {
             let mixture = Mixed::one(rcpo.policy());
@@ -233,13 +236,13 @@ fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Library
     let estimator = MonteCarlo::new(Episode::new(simulator(&model), GAMMA, HORIZON), &mut rng);
     // ẑ comes from the same n episodes, as in the paper.
     let options = LearnedOptions::default().episodes(n).iterates(false).fresh(0_usize).patience(1.0);
-    let mut oracle = Cache::new(LearnedOracle::new(Box::new(learner), estimator, SAMPLES, options)?);
+    let mut oracle = Cache::new(LearnedOracle::new(Box::new(learner), estimator, rover.samples, options)?);
     for _ in 0..RANDOM_POLICIES {
         let answer = oracle.oracle().random_response()?;
         oracle.add(answer);
     }
     let mut player = Ogd::new(Arc::clone(target.set()), KAPPA, Steps::Constant(eta), MOMENTUM)?;
-    let mut curve = Curve::new();
+    let mut curve = Curve::new(rover.samples);
     let mut truth = rover.truth()?;
     let mut failure = None;
     let mut watch = |round: &Round| {
@@ -247,7 +250,7 @@ fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Library
             Ok(z) => curve.update(round.samples, rover.point(&z), rover.selected_point(round.z_bar)),
             Err(error) => failure = Some(error),
         }
-        if round.samples >= SAMPLES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if round.samples >= rover.samples { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = StopRule::default().rounds(ROUNDS);
     let solution = appropo(target.set(), &mut player, &mut oracle, &options, &mut watch)?;
@@ -269,10 +272,10 @@ pub fn own(
     seed: u64,
 ) -> Result<(Vec<Look>, Mixed)> {
     let mut settings = Table::new([("oracle", oracle), ("player", player)]);
-    settings.set("samples", SAMPLES);
+    settings.set("samples", rover.samples);
     let name = if diverse { "mars-rover-diverse" } else { "mars-rover" };
     let file = Reader { settings, ..Reader::default() }.load(name)?;
-    let mut truly = Truly { rover, curve: Curve::new() };
+    let mut truly = Truly { truth: rover.truth()?, curve: Curve::new(rover.samples) };
     let outcome = file.problem.solve(file.method.as_ref(), &file.budget, seed, &mut truly)?;
     match outcome.stop {
         Stop::Failed(error) => Err(error.into()),
@@ -282,16 +285,17 @@ pub fn own(
 
 /// Looks at what the mixture is truly worth after every round.
 struct Truly<'a> {
-    rover: &'a Rover,
+    truth: Truth<'a>,
     curve: Curve,
 }
 
 impl Observer for Truly<'_> {
     fn round(&mut self, round: &Round) -> Library<ControlFlow<()>> {
-        let z = self.rover.truth()?.measure(&(round.mixture)())?;
-        let (truth, estimate) = (self.rover.point(&z), self.rover.selected_point(round.z_bar));
+        let z = self.truth.measure(&(round.mixture)())?;
+        let rover = self.truth.rover;
+        let (truth, estimate) = (rover.point(&z), rover.selected_point(round.z_bar));
         self.curve.update(round.samples, truth, estimate);
-        Ok(if round.samples >= SAMPLES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(if round.samples >= rover.samples { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }
 
