@@ -145,7 +145,7 @@ impl<'a> Recorder<'a> {
         let start = Instant::now();
         let checkpoint = Checkpoint { rounds, log: self.log.flush(&self.directory)?, state };
         checkpoint.write(&self.directory)?;
-        self.cost = start.elapsed();
+        self.cost += start.elapsed();
         self.times.writing += self.cost.as_secs_f64();
         self.written = Instant::now();
         if let Some(curves) = &mut self.curves {
@@ -173,7 +173,7 @@ impl<'a> Recorder<'a> {
             }
             state => state?,
         };
-        self.times.writing += asked.elapsed().as_secs_f64();
+        self.cost = asked.elapsed();
         Ok(Some(state))
     }
 

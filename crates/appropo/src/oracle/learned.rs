@@ -351,14 +351,15 @@ impl Reestimate for LearnedOracle {
         self.answers.0[place].news()
     }
 
-    /// At most as many episodes as a tenth of the budget is enough for, within bounds.
+    /// As many episodes as a tenth of the budget is enough for, within bounds; few where the budget itself ends.
     fn play_afresh(&mut self, mixture: &Mixed, is_enough: &dyn Fn(&Estimate) -> bool) -> Result<Estimate> {
         let (mut estimate, before) = (Estimate::new(self.estimator.dim()), self.estimator.samples());
-        let most = (self.budget / 10).min(self.budget.saturating_sub(self.samples()));
         while estimate.count() < MOST_CONFIRMING {
             self.estimator.play(mixture, 1, &mut estimate)?;
-            let is_spent = self.estimator.samples() - before >= most;
-            if estimate.count() >= self.options.episodes && (is_spent || is_enough(&estimate)) {
+            let is_share_spent = self.estimator.samples() - before >= self.budget / 10;
+            let are_enough = estimate.count() >= self.options.episodes;
+            let is_all_spent = self.samples() >= self.budget && estimate.count() > 1;
+            if is_all_spent || are_enough && (is_share_spent || is_enough(&estimate)) {
                 break;
             }
         }

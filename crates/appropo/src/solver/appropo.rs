@@ -160,6 +160,8 @@ pub(super) struct Game<'a> {
 
 /// Standard errors by which fresh episodes must keep away from the set's edge to confirm a mixture.
 const CONFIRMING_ERRORS: f64 = 4.0;
+/// Episodes before which nothing is confirmed: the budget may end after two.
+const FEWEST_CONFIRMING: usize = 10;
 
 impl Game<'_> {
     /// One round of Algorithm 2.
@@ -315,7 +317,10 @@ impl Game<'_> {
             return Ok(None);
         };
         let (set, tolerance) = (self.set, self.rule.tolerance);
-        let holds = |fresh: &Estimate| is_sure(fresh, errors, &least_deviations(fresh), set, tolerance);
+        let holds = |fresh: &Estimate| {
+            fresh.count() >= FEWEST_CONFIRMING
+                && is_sure(fresh, errors, &least_deviations(fresh), set, tolerance)
+        };
         let is_enough = |fresh: &Estimate| holds(fresh) || !gives_hope(fresh, set);
         let fresh = estimates.play_afresh(&self.record.mixture(), &is_enough)?;
         Ok(Some((holds(&fresh), fresh.with_spread())))
