@@ -271,6 +271,46 @@ fn a_search_goes_on_while_its_judge_doubts() {
     assert_eq!(found.doubts, Doubts { count: 2, evaluations: 1, samples: 20 });
 }
 
+/// Is never sure, and keeps what it was asked about last.
+#[derive(Default)]
+struct NeverSure(Option<Mixed>);
+
+impl Observer for NeverSure {
+    fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
+        if let Some(asked) = &self.0 {
+            assert_same(asked, &(round.mixture)());
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+    fn judge(&mut self, mixture: &Mixed, _: &Doubts) -> Result<Option<Judgement>> {
+        self.0 = Some(mixture.clone());
+        Ok(Some(Judgement { is_inside: false, is_evaluation: false, samples: 0 }))
+    }
+}
+
+/// The same policies with the same weights.
+fn assert_same(one: &Mixed, other: &Mixed) {
+    let parts = |mixed: &Mixed| mixed.parts().iter().map(|(w, p)| (*w, Arc::as_ptr(p))).collect::<Vec<_>>();
+    assert_eq!(parts(one), parts(other));
+}
+
+/// A search in a learnt model that its judge never ends gave what it happened to try last.
+#[test]
+fn what_was_confirmed_is_held_to_the_end_of_the_budget() {
+    let rover = Rover::new(false);
+    let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
+    for seed in 0..5 {
+        let (options, rng) = (ModelOptions::default(), random::generator(seed));
+        let discounting = Rover::discounting();
+        let mut model = Model::new(rover.simulator(), discounting, LIMIT, 2500, options, rng).unwrap();
+        let (rule, mut judge) = (StopRule::default(), NeverSure::default());
+        let found = appropo_model_based(rover.target.set(), &player, &mut model, &rule, &mut judge).unwrap();
+        assert_eq!(found.stop, Stop::GaveUp);
+        assert_same(&judge.0.unwrap(), &found.mixture);
+        assert_eq!(rover.true_distance(&found.mixture), 0.0, "seed {seed}");
+    }
+}
+
 /// As many episodes as are asked for with these means and deviations, half of them above and half below.
 pub fn episodes(count: usize, entries: &[(f64, f64)]) -> Estimate {
     let mut estimate = Estimate::new(entries.len());

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::appropo::Game;
+use super::maximize::Confirmed;
 use super::record::Record;
 use super::{Doubts, Goal, Observer, Round, Solution, Stop, StopRule};
 use crate::certificate::{Certificate, Evidence, Verdict};
@@ -21,7 +22,7 @@ pub type MakePlayer<'a> = dyn Fn(&SharedSet) -> Result<Box<dyn Player>> + 'a;
 /// The whole game is played in the model, which costs no samples, for an aim as deep inside the set as the model allows.
 /// Its mixture is then played in the world, which makes the model better, until the model confirms that it lies in the
 /// set. What is new is tried instead while games are lost more often than won, and whenever rollouts have taken more steps
-/// than trying did. Where the budget ends first, the last game decides.
+/// than trying did. Where the budget ends first, the mixture is the last that was confirmed, or else the last of all.
 pub fn appropo_model_based(
     set: &SharedSet,
     player: &MakePlayer,
@@ -29,8 +30,8 @@ pub fn appropo_model_based(
     rule: &StopRule,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
-    let games = Games::new(set);
-    Search { set, player, model, rule, games }.run(observer)
+    let progress = Progress { games: Games::new(set), held: None };
+    Search { set, player, model, rule, progress }.run(observer)
 }
 
 /// [`appropo_model_based`] from where [`Round::state`] was taken, with a model that was made as it was then.
@@ -44,9 +45,10 @@ pub fn resume_model_based(
 ) -> Result<Solution> {
     let mut loader = Loader::new(state);
     let games = Games::load(&mut loader, set)?;
+    let held = Confirmed::load(&mut loader, set.dim(), &|policy| model.fits(policy))?;
     model.load(&mut loader)?;
     loader.finish()?;
-    Search { set, player, model, rule, games }.run(observer)
+    Search { set, player, model, rule, progress: Progress { games, held } }.run(observer)
 }
 
 struct Search<'a> {
@@ -54,34 +56,43 @@ struct Search<'a> {
     player: &'a MakePlayer<'a>,
     model: &'a mut dyn ModelBased,
     rule: &'a StopRule,
+    progress: Progress,
+}
+
+/// How far the search has come.
+#[derive(Clone)]
+struct Progress {
     games: Games,
+    /// The last mixture that was confirmed, and was not sure enough for the observer.
+    held: Option<Confirmed>,
 }
 
 impl Search<'_> {
     fn run(&mut self, observer: &mut dyn Observer) -> Result<Solution> {
         self.rule.check()?;
         loop {
-            let before = self.games.clone();
-            self.games.rounds += 1;
+            let before = self.progress.clone();
+            self.progress.games.rounds += 1;
             let game = self.deepest()?;
-            self.games.count(game.hit);
+            self.progress.games.count(game.hit);
             // Confirming may play episodes: saved before, so that the same ones follow when it is taken up again.
             let state = game.hit.then(|| self.state(&before));
             let stop = self.reason_to_stop(&game, observer).unwrap_or_else(|error| Some(Stop::Failed(error)));
             let state = || state.clone().unwrap_or_else(|| self.state(&before));
-            let so_far = (self.games.rounds, self.model.samples());
-            let stop = match show(&game, so_far, (self.set.distance(&game.z_bar), None), &state, observer) {
+            let so_far = (self.progress.games.rounds, self.model.samples());
+            let shown = self.held(&game, &stop);
+            let stop = match show(&shown, so_far, (self.set.distance(&shown.z_bar), None), &state, observer) {
                 Ok(true) => stop,
                 Ok(false) => Some(stop.unwrap_or(Stop::Observer)),
                 Err(error) => Some(Stop::Failed(error)),
             };
-            let mut sample = || self.games.sample(self.model, &game.mixture, ROLLOUTS);
+            let mut sample = || self.progress.games.sample(self.model, &game.mixture, ROLLOUTS);
             let stop = stop.or_else(|| sample().err().map(Stop::Failed));
             if let Some(stop) = stop {
-                return Ok(self.solution(game, stop));
+                return Ok(self.solution(shown, stop));
             }
             if game.hit {
-                self.games.depth.deepen();
+                self.progress.games.depth.deepen();
             }
         }
     }
@@ -92,33 +103,46 @@ impl Search<'_> {
         } else if self.model.is_spent() {
             Some(Stop::GaveUp)
         } else {
-            (self.games.rounds >= self.rule.rounds).then_some(Stop::Rounds)
+            (self.progress.games.rounds >= self.rule.rounds).then_some(Stop::Rounds)
         })
     }
 
     fn is_confirmed(&mut self, game: &Played, observer: &mut dyn Observer) -> Result<bool> {
-        if self.model.confirm(&game.mixture, self.set, self.rule.tolerance)?.is_none() {
+        let Some(z) = self.model.confirm(&game.mixture, self.set, self.rule.tolerance)? else {
             return Ok(false);
+        };
+        self.progress.held = Some(Confirmed { mixture: game.mixture.clone(), z, error: 0.0 });
+        let doubts = &mut self.progress.games.doubts;
+        let judgement = observer.judge(&game.mixture, doubts)?;
+        Ok(judgement.is_none_or(|judgement| doubts.take(judgement)))
+    }
+
+    /// What the search would end with now.
+    fn held(&self, game: &Played, stop: &Option<Stop>) -> Played {
+        match &self.progress.held {
+            Some(held) if !matches!(stop, Some(Stop::Reached)) => {
+                Played { mixture: held.mixture.clone(), z_bar: held.z.clone(), ..game.clone() }
+            }
+            _ => game.clone(),
         }
-        let judgement = observer.judge(&game.mixture, &self.games.doubts)?;
-        Ok(judgement.is_none_or(|judgement| self.games.doubts.take(judgement)))
     }
 
     /// The state before a game: games cost no samples, so they are played again.
-    fn state(&self, before: &Games) -> Result<(usize, Vec<u8>)> {
+    fn state(&self, before: &Progress) -> Result<(usize, Vec<u8>)> {
         let mut saver = Saver::default();
-        before.save(&mut saver);
+        before.games.save(&mut saver);
+        saver.put(&before.held);
         self.model.save(&mut saver)?;
-        Ok((before.rounds, saver.into_bytes()))
+        Ok((before.games.rounds, saver.into_bytes()))
     }
 
     fn solution(&self, game: Played, stop: Stop) -> Solution {
         Solution {
             certificate: no_claim(self.set, game.z_bar, self.rule.tolerance),
             mixture: game.mixture,
-            rounds: self.games.rounds,
+            rounds: self.progress.games.rounds,
             samples: self.model.samples(),
-            doubts: self.games.doubts,
+            doubts: self.progress.games.doubts,
             stop,
         }
     }
@@ -150,18 +174,19 @@ impl Search<'_> {
             return Ok(shallow);
         }
         for _ in 0..AIMS {
-            let errors = Errors::AtMost(self.games.depth.errors(&deviations));
+            let errors = Errors::AtMost(self.progress.games.depth.errors(&deviations));
             let deep = self.play(&aim(self.set, &shallow.z_bar, &errors))?;
             if deep.hit {
                 return Ok(deep);
             }
-            self.games.depth.loosen(&deep.lam, &deviations);
+            self.progress.games.depth.loosen(&deep.lam, &deviations);
         }
         Ok(shallow)
     }
 }
 
 /// A game that was played to its end in the model.
+#[derive(Clone)]
 pub(super) struct Played {
     pub mixture: Mixed,
     pub z_bar: Vec<f64>,
