@@ -8,8 +8,8 @@ use appropo::env::{Environment, Simulator, Space, Status, TabularMdp, World, mar
 use appropo::error::{Error, Result};
 use appropo::measurement::{Discounting, Estimate, Measures, Spread};
 use appropo::oracle::{
-    Cache, LearnedOptions, LearnedOracle, Model, ModelBased, ModelOptions, MonteCarlo, Reestimate, Respond,
-    Response, Universal, UniversalOptions,
+    Cache, Confirmation, LearnedOptions, LearnedOracle, Model, ModelBased, ModelOptions, MonteCarlo,
+    Reestimate, Respond, Response, Universal, UniversalOptions,
 };
 use appropo::player::{FullyCorrective, Player};
 use appropo::policy::{AnyPolicy, Mixed, TabularPolicy};
@@ -152,7 +152,8 @@ fn an_end_at_the_horizon_is_that_of_time() {
     for _ in 0..5 {
         model.rollout(&policy).unwrap();
     }
-    assert_eq!(model.confirm(&policy, &set, 1e-9).unwrap(), Some(vec![20.0]));
+    let confirmation = Confirmation { z: vec![20.0], is_sure: true };
+    assert_eq!(model.confirm(&policy, &set, 1e-9).unwrap(), Some(confirmation));
 }
 
 /// No hint of any kind, and seeds that chose nothing.

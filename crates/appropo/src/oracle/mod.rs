@@ -98,6 +98,15 @@ pub trait Reestimate {
     fn play_afresh(&mut self, mixture: &Mixed, is_enough: &dyn Fn(&Estimate) -> bool) -> Result<Estimate>;
 }
 
+/// What a model says of a mixed policy that it can't refute.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Confirmation {
+    /// What it measures.
+    pub z: Vec<f64>,
+    /// Whether that is sure to lie in the set; otherwise the steps for it were too few to tell.
+    pub is_sure: bool,
+}
+
 /// A model of the world that answers as an oracle does, and that playing makes better.
 pub trait ModelBased: Checkpoint {
     /// The oracle of the model as it is. What it proves, it proves of the model only.
@@ -117,7 +126,7 @@ pub trait ModelBased: Checkpoint {
 
     /// What a mixed policy measures, if it lies in the set as far as can be told: in every model that may as well be true,
     /// or in fresh episodes.
-    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Vec<f64>>>;
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Confirmation>>;
 
     /// The mean and the standard deviation of what a mixed policy measures in the models that may as well be true; `None`
     /// where only playing tells.

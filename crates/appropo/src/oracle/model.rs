@@ -2,8 +2,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    AnyOracle, Exact, LONG, MOST_CONFIRMING, MakeOracle, ModelBased, MonteCarlo, OracleContext, OracleEntry,
-    Planner, Respond, Response, gives_hope, is_sure,
+    AnyOracle, Confirmation, Exact, LONG, MOST_CONFIRMING, MakeOracle, ModelBased, MonteCarlo, OracleContext,
+    OracleEntry, Planner, Respond, Response, gives_hope, is_sure,
 };
 use crate::env::{EnvSpec, Environment, Simulator, Status, TabularMdp, countable};
 use crate::error::{Result, in_range, not_too_large};
@@ -393,7 +393,7 @@ impl ModelBased for Model {
     }
 
     /// First in models that may as well be true, then in fresh episodes, which are learnt from like any other.
-    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Vec<f64>>> {
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Confirmation>> {
         for draw in 0..self.options.posterior_checks {
             if !set.contains(&self.posterior_sample(mixture, draw)?, tolerance) {
                 return Ok(None);
@@ -401,6 +401,7 @@ impl ModelBased for Model {
         }
         self.oracle()?;
         let measured = self.planned.as_ref().map(|planned| planned.exact.measure(mixture)).transpose()?;
+        let confirmation = |is_sure| measured.map(|z| Confirmation { z, is_sure });
         let deviations = self.deviations(mixture)?;
         let (mut fresh, before) = (Estimate::new(self.episode.z().len()), self.samples);
         while fresh.count() < MOST_CONFIRMING && self.samples - before < self.budget / 10 {
@@ -415,11 +416,14 @@ impl ModelBased for Model {
             }
             if fresh.count() >= self.options.confirming && is_sure(&fresh, SURE, &deviations, set, tolerance)
             {
-                return Ok(measured);
+                return Ok(confirmation(true));
             }
         }
+        if fresh.count() >= MOST_CONFIRMING {
+            return Ok(None);
+        }
         // Where the steps are enough for too few episodes, they say little, and the models all the more.
-        Ok(measured.filter(|_| fresh.count() < self.options.confirming))
+        Ok(confirmation(fresh.count() < self.options.confirming))
     }
 
     fn posterior(&mut self, mixture: &Mixed) -> Result<Option<(Vec<f64>, Vec<f64>)>> {

@@ -3,8 +3,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{
-    AnyOracle, LONG, MOST_CONFIRMING, MakeOracle, ModelBased, OracleContext, OracleEntry, Respond, Response,
-    gives_hope, is_sure,
+    AnyOracle, Confirmation, LONG, MOST_CONFIRMING, MakeOracle, ModelBased, OracleContext, OracleEntry,
+    Respond, Response, gives_hope, is_sure,
 };
 use crate::env::{EnvSpec, Environment, Status};
 use crate::error::{Error, Result};
@@ -386,7 +386,7 @@ impl ModelBased for Universal {
     }
 
     /// Plays fresh episodes, which are learnt from like any other, as long as they give hope.
-    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Vec<f64>>> {
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Confirmation>> {
         let (mut estimate, before) = (Estimate::new(self.sizes.len()), self.samples);
         while !self.is_spent() {
             self.play(mixture, LONG / (1.0 - self.discounting.gamma()))?;
@@ -398,7 +398,7 @@ impl ModelBased for Universal {
             let is_enough = self.samples - before >= self.budget / 20 || count >= MOST_CONFIRMING;
             if count >= self.options.confirming && is_enough {
                 return Ok(is_sure(&estimate, SURE, &vec![0.0; set.dim()], set, tolerance)
-                    .then(|| estimate.mean().to_vec()));
+                    .then(|| Confirmation { z: estimate.mean().to_vec(), is_sure: true }));
             }
         }
         Ok(None)

@@ -137,7 +137,11 @@ impl Search<'_> {
         }
         let z = match self.model.posterior(&found.game.mixture)? {
             Some(posterior) => self.sure(posterior),
-            None => self.model.confirm(&found.game.mixture, &self.free, self.rule.tolerance)?,
+            None => {
+                let confirmation =
+                    self.model.confirm(&found.game.mixture, &self.free, self.rule.tolerance)?;
+                confirmation.filter(|confirmation| confirmation.is_sure).map(|confirmation| confirmation.z)
+            }
         };
         let progress = &mut self.progress;
         match z {

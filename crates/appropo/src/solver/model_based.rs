@@ -7,7 +7,7 @@ use super::record::Record;
 use super::{Doubts, Goal, Observer, Round, Solution, Stop, StopRule};
 use crate::certificate::{Certificate, Evidence, Verdict};
 use crate::error::Result;
-use crate::oracle::ModelBased;
+use crate::oracle::{Confirmation, ModelBased};
 use crate::player::{Player, aim};
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, Errors, SharedSet};
@@ -46,9 +46,11 @@ pub fn resume_model_based(
     let mut loader = Loader::new(state);
     let games = Games::load(&mut loader, set)?;
     let held = Confirmed::load(&mut loader, set.dim(), &|policy| model.fits(policy))?;
+    let is_sure: bool = loader.get()?;
     model.load(&mut loader)?;
     loader.finish()?;
-    Search { set, player, model, rule, progress: Progress { games, held } }.run(observer)
+    let progress = Progress { games, held: held.map(|held| (is_sure, held)) };
+    Search { set, player, model, rule, progress }.run(observer)
 }
 
 struct Search<'a> {
@@ -63,8 +65,8 @@ struct Search<'a> {
 #[derive(Clone)]
 struct Progress {
     games: Games,
-    /// The last mixture that was confirmed, and was not sure enough for the observer.
-    held: Option<Confirmed>,
+    /// The last mixture that was confirmed, surely if any was, but not sure enough for the observer.
+    held: Option<(bool, Confirmed)>,
 }
 
 impl Search<'_> {
@@ -108,10 +110,15 @@ impl Search<'_> {
     }
 
     fn is_confirmed(&mut self, game: &Played, observer: &mut dyn Observer) -> Result<bool> {
-        let Some(z) = self.model.confirm(&game.mixture, self.set, self.rule.tolerance)? else {
+        let confirmation = self.model.confirm(&game.mixture, self.set, self.rule.tolerance)?;
+        let Some(Confirmation { z, is_sure }) = confirmation else { return Ok(false) };
+        let held = &mut self.progress.held;
+        if is_sure || held.as_ref().is_none_or(|(was_sure, _)| !was_sure) {
+            *held = Some((is_sure, Confirmed { mixture: game.mixture.clone(), z, error: 0.0 }));
+        }
+        if !is_sure {
             return Ok(false);
-        };
-        self.progress.held = Some(Confirmed { mixture: game.mixture.clone(), z, error: 0.0 });
+        }
         let doubts = &mut self.progress.games.doubts;
         let judgement = observer.judge(&game.mixture, doubts)?;
         Ok(judgement.is_none_or(|judgement| doubts.take(judgement)))
@@ -120,7 +127,7 @@ impl Search<'_> {
     /// What the search would end with now.
     fn held(&self, game: &Played, stop: &Option<Stop>) -> Played {
         match &self.progress.held {
-            Some(held) if !matches!(stop, Some(Stop::Reached)) => {
+            Some((_, held)) if !matches!(stop, Some(Stop::Reached)) => {
                 Played { mixture: held.mixture.clone(), z_bar: held.z.clone(), ..game.clone() }
             }
             _ => game.clone(),
@@ -131,7 +138,8 @@ impl Search<'_> {
     fn state(&self, before: &Progress) -> Result<(usize, Vec<u8>)> {
         let mut saver = Saver::default();
         before.games.save(&mut saver);
-        saver.put(&before.held);
+        saver.put(&before.held.as_ref().map(|(_, held)| held.clone()));
+        saver.put(&before.held.as_ref().is_some_and(|(is_sure, _)| *is_sure));
         self.model.save(&mut saver)?;
         Ok((before.games.rounds, saver.into_bytes()))
     }
