@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from pathlib import Path
@@ -59,8 +60,9 @@ def importing():
 def ours(oracle):
     """Steps per second of learning, for a goal that takes all of them."""
     out_of_reach = [ap.measure("steps") >= 1000]
-    result = ap.solve(cart_pole(*out_of_reach), oracle=oracle, samples=STEPS)
-    seconds = json.loads((result.folder / "times.json").read_text())["oracle"]
+    with tempfile.TemporaryDirectory() as place:
+        result = ap.solve(cart_pole(*out_of_reach), oracle=oracle, samples=STEPS, run=Path(place) / "run")
+        seconds = json.loads((result.folder / "times.json").read_text())["oracle"]
     return result.samples / seconds
 
 
@@ -116,9 +118,10 @@ def algorithms():
     for algorithm, env, constraint, measure in cases:
         problem = ap.Problem(env, [constraint], measure, discount=1.0, horizon=60)
         settings = {"steps": 600, "episodes": 5} | ({} if algorithm is A2C else {"learning_starts": 100})
-        result = ap.solve(problem, oracle=SB3(algorithm, **settings), samples=1_000)
-        again = ap.load(result.folder, problem, oracle=SB3(algorithm, **settings))
-        same = again.evaluate(20) == result.evaluate(20)
+        with tempfile.TemporaryDirectory() as place:
+            result = ap.solve(problem, oracle=SB3(algorithm, **settings), samples=1_000, run=Path(place) / "run")
+            again = ap.load(result.folder, problem, oracle=SB3(algorithm, **settings))
+            same = again.evaluate(20) == result.evaluate(20)
         show(f"{algorithm.__name__} on {env}, loaded again", same, "", same, "the same episodes")
 
 
