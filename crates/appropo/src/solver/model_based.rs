@@ -22,7 +22,8 @@ pub type MakePlayer<'a> = dyn Fn(&SharedSet) -> Result<Box<dyn Player>> + 'a;
 /// The whole game is played in the model, which costs no samples, for an aim as deep inside the set as the model allows.
 /// Its mixture is then played in the world, which makes the model better, until the model confirms that it lies in the
 /// set. What is new is tried instead while games are lost more often than won, and whenever rollouts have taken more steps
-/// than trying did. Where the budget ends first, the mixture is the last that was confirmed, or else the last of all.
+/// than trying did. Where the budget ends first, the mixture is the last that was confirmed; if none was, the last that
+/// could not be refuted, or else the last of all.
 pub fn appropo_model_based(
     set: &SharedSet,
     player: &MakePlayer,
@@ -65,7 +66,8 @@ struct Search<'a> {
 #[derive(Clone)]
 struct Progress {
     games: Games,
-    /// The last mixture that was confirmed, surely if any was, but not sure enough for the observer.
+    /// The last mixture that was confirmed but not sure enough for the observer, or else could not be refuted; and
+    /// whether it was confirmed.
     held: Option<(bool, Confirmed)>,
 }
 
