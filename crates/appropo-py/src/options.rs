@@ -89,6 +89,10 @@ pub fn registered() -> Vec<(&'static str, Registered)> {
     });
     let tables = registry.option_tables().into_iter().filter(|(name, ..)| *name == "learned");
     let learned = tables.map(|(name, about, of)| ("learned", (name, about, keys(of))));
-    let methods = registry.methods().iter().map(|e| ("method", (e.name, e.about, keys(e.keys))));
+    let tables = registry.option_tables();
+    let methods = registry.methods().iter().map(move |entry| {
+        let own = tables.iter().find(|(name, ..)| *name == entry.name).map_or(&[][..], |(.., keys)| keys);
+        ("method", (entry.name, entry.about, keys(own)))
+    });
     environments.chain(players).chain(oracles).chain(learned).chain(methods).collect()
 }

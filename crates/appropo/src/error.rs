@@ -78,6 +78,11 @@ pub enum Error {
     /// A learner was asked to act in a kind of world that it is not made for.
     #[error("{learner} needs {needs}; use {instead} here")]
     Unsuitable { learner: &'static str, needs: &'static str, instead: &'static str },
+    /// A method that takes half-spaces only was given another constraint.
+    #[error(
+        "\"{method}\" takes half-spaces only, and \"{constraint}\" is none; use \"lagrangian\" or \"appropo\""
+    )]
+    NoHalfSpaces { method: &'static str, constraint: String },
     /// A policy that is no table was to be measured in a model.
     #[error(
         "a policy of the mixture can't be written as a table of states and actions, so a model can't measure it"

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::constraint::Stated;
 use crate::env::{self, EnvEntry};
 use crate::error::{Error, Result as LibraryResult};
-use crate::method::{self, Distil, DistilOptions, Method, MethodEntry};
+use crate::method::{self, Method, MethodEntry};
 use crate::options::{Entry, Given, Key, Kind, Options, Registered, Result, Table, suggestion};
 use crate::oracle::{self, Learned, LearnedOptions, MakeOracle, OracleEntry};
 use crate::player::{self, MakePlayer, PlayerEntry};
@@ -128,19 +128,26 @@ impl Registry {
         all
     }
 
-    /// The tables of options that a problem may have of how to solve: those of players, oracles, all learners, and
-    /// distilling.
+    /// The tables of options that a problem may have of how to solve: those of players, oracles, all learners, and methods.
     pub fn option_tables(&self) -> Vec<Listed> {
-        let learned = (Learned::NAME, "how any learner answers λ", LearnedOptions::KEYS);
-        let distil = (Distil::NAME, "how one policy is made of a mixture", DistilOptions::KEYS);
-        let all = listed(&self.players).chain(self.oracles()).chain([learned, distil]);
+        let learned = (Learned::NAME, "How any learner answers λ.", LearnedOptions::KEYS);
+        let all = listed(&self.players).chain(self.oracles()).chain([learned]).chain(self.method_tables());
         all.filter(|(_, _, keys)| !keys.is_empty()).collect()
+    }
+
+    /// The tables of options of methods.
+    fn method_tables(&self) -> impl Iterator<Item = Listed> {
+        self.methods.iter().flat_map(|method| method.keys).filter_map(|key| match key.kind {
+            Kind::Table(keys) => Some((key.name, key.about, keys)),
+            _ => None,
+        })
     }
 
     /// The names of all that may have a table of options: they stand side by side in a problem.
     fn tables(&self) -> impl Iterator<Item = &'static str> {
-        let others = [Learned::NAME, Distil::NAME];
-        names(&self.players).chain(names(&self.oracles)).chain(names(&self.learners)).chain(others)
+        let methods = self.method_tables().map(|(name, ..)| name);
+        let players = names(&self.players).chain([Learned::NAME]);
+        players.chain(names(&self.oracles)).chain(names(&self.learners)).chain(methods)
     }
 
     /// The environment that options describe.
@@ -232,7 +239,8 @@ impl Registry {
     pub fn read_method(&self, table: &Table) -> Result<Arc<dyn Method>> {
         let entry = self.method_entry(&Given::open(table, Vec::new()))?;
         let tables: Vec<_> = self.option_tables().into_iter().map(|(name, _, keys)| (name, keys)).collect();
-        let given = Given::read_with(table, Vec::new(), entry.keys.iter().chain([&METHOD]), &tables)?;
+        let keys = entry.keys.iter().filter(|key| !matches!(key.kind, Kind::Table(_))).chain([&METHOD]);
+        let given = Given::read_with(table, Vec::new(), keys, &tables)?;
         (entry.read)(&given, self)
     }
 

@@ -7,6 +7,7 @@ mod architecture;
 mod confidence;
 mod distilling;
 mod evidence;
+mod lagrangian;
 mod learning;
 mod maximizing;
 mod options;

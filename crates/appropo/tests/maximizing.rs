@@ -90,25 +90,30 @@ fn a_search_that_is_taken_up_again_ends_as_it_would_have() {
         (small(), Appropo::default().oracle(universal), Budget::samples(4_000)),
     ];
     for (problem, method, budget) in cases {
-        let mut keeper = Keeper { problem: &problem, history: History::default(), kept: Vec::new() };
-        let whole = problem.solve(&method, &budget, 3, &mut keeper).unwrap();
-        assert_eq!(keeper.history, whole.history, "{method:?}");
-        assert_eq!(whole.history.lines.len(), whole.rounds);
-        let again = problem.solve(&method, &budget, 3, &mut ()).unwrap();
-        assert!(bits(&again) == bits(&whole), "{method:?}");
-        let count = keeper.kept.len();
-        assert!(count > 2, "{count} rounds: {method:?}");
-        for place in [0, 1, count / 3, count / 2, count - 2, count - 1] {
-            let resumed = problem.resume(&method, &budget, 3, keeper.kept[place].clone(), &mut ()).unwrap();
-            assert_eq!(resumed.history, whole.history, "from place {place}: {method:?}");
-            assert!(bits(&resumed) == bits(&whole), "from place {place}: {method:?}");
-        }
-        // Cut short it is refused, never taken half.
-        let mut cut = keeper.kept[count / 2].clone();
-        cut.state.truncate(cut.state.len() - 9);
-        let refused = problem.resume(&method, &budget, 3, cut, &mut ());
-        assert!(matches!(refused, Err(Error::State { .. })));
+        is_resumed(&problem, &method, &budget);
     }
+}
+
+/// A solve that is taken up again from several of its rounds ends as it would have, bit for bit.
+pub fn is_resumed(problem: &Problem, method: &dyn Method, budget: &Budget) {
+    let mut keeper = Keeper { problem, history: History::default(), kept: Vec::new() };
+    let whole = problem.solve(method, budget, 3, &mut keeper).unwrap();
+    assert_eq!(keeper.history, whole.history, "{method:?}");
+    assert_eq!(whole.history.lines.len(), whole.rounds);
+    let again = problem.solve(method, budget, 3, &mut ()).unwrap();
+    assert!(bits(&again) == bits(&whole), "{method:?}");
+    let count = keeper.kept.len();
+    assert!(count > 2, "{count} rounds: {method:?}");
+    for place in [0, 1, count / 3, count / 2, count - 2, count - 1] {
+        let resumed = problem.resume(method, budget, 3, keeper.kept[place].clone(), &mut ()).unwrap();
+        assert_eq!(resumed.history, whole.history, "from place {place}: {method:?}");
+        assert!(bits(&resumed) == bits(&whole), "from place {place}: {method:?}");
+    }
+    // Cut short it is refused, never taken half.
+    let mut cut = keeper.kept[count / 2].clone();
+    cut.state.truncate(cut.state.len() - 9);
+    let refused = problem.resume(method, budget, 3, cut, &mut ());
+    assert!(matches!(refused, Err(Error::State { .. })));
 }
 
 /// A binary search begins anew, and ends as it would have.

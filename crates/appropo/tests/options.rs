@@ -11,7 +11,8 @@ use appropo::env::mars_rover;
 use appropo::error::Error;
 use appropo::measurement::Selection;
 use appropo::method::{
-    Appropo, AppropoOptions, Budget, DistilOptions, DistilledPolicy, Method, ObjectiveSearch,
+    Appropo, AppropoOptions, Budget, DistilOptions, DistilledPolicy, LagrangianOptions, Method,
+    ObjectiveSearch, RcpoOptions,
 };
 use appropo::nn::Activation;
 use appropo::options::{
@@ -212,6 +213,8 @@ fn options_read_back_as_they_are() {
     reads_back(ppo.optimizer(OptimizerKind::RmsProp).critic(Critic::Measurements));
     let distil = DistilOptions::default().policy(DistilledPolicy::Network).net_arch(vec![8, 4]);
     reads_back(distil.learning_rate(0.25).batch_size(3_usize).n_epochs(7_usize));
+    reads_back(LagrangianOptions::default().kp(0.5).ki(3.0).kd(0.25));
+    reads_back(RcpoOptions::default().multiplier_init(0.1).multiplier_lr(0.5).multiplier_max(7.0));
     reads_back(AppropoOptions::default().goal(Goal::Feasibility).search(ObjectiveSearch::Binary));
     assert_eq!(read::<BlackwellOptions>(&Table::default()).unwrap(), BlackwellOptions::default());
     assert!(BlackwellOptions::default().table().is_empty());

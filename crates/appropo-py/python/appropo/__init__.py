@@ -20,7 +20,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ._appropo import AppropoError, ProblemError, RunError, SetError, WorldError, __version__
-from .choices import A2C, OGD, PPO, SAC, Blackwell, Exact, FullyCorrective, Model, Momentum, QLearning, Universal
+from .choices import (
+    A2C,
+    OGD,
+    PPO,
+    RCPO,
+    SAC,
+    Blackwell,
+    Exact,
+    FullyCorrective,
+    Lagrangian,
+    Model,
+    Momentum,
+    Occupancy,
+    QLearning,
+    Universal,
+)
 from .constraints import Constraint
 from .environments import BuiltIn, Transition, info
 from .measures import Measure, measure, norm
@@ -85,11 +100,13 @@ __all__ = [
     "Intersection",
     "KLBall",
     "L1Ball",
+    "Lagrangian",
     "LinfBall",
     "Measure",
     "MixedPolicy",
     "Model",
     "Momentum",
+    "Occupancy",
     "OGD",
     "PPO",
     "Polytope",
@@ -97,6 +114,7 @@ __all__ = [
     "ProblemError",
     "Product",
     "QLearning",
+    "RCPO",
     "Result",
     "ReverseKLBall",
     "SAC",

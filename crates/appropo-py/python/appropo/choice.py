@@ -1,4 +1,4 @@
-"""Players and oracles with options."""
+"""Players, oracles and methods with options."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ._appropo import ProblemError
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Choice:
-    """A player or an oracle with options."""
+    """A player, an oracle or a method with options."""
 
-    #: "player" or "oracle".
+    #: "player", "oracle" or "method".
     kind: ClassVar[str] = ""
     #: Its registered name.
     name: ClassVar[str] = ""

@@ -133,7 +133,7 @@ class Problem(Shared):
         """How to solve it, and an oracle of Python's, which must live as long as the plan is used."""
         table = {key: value for key, value in settings.items() if value is not None}
         asked: Asked | None = None
-        for key in ("oracle", "player"):
+        for key in ("method", "oracle", "player"):
             given = table.get(key)
             if isinstance(given, Choice):
                 table |= _tables(key, given, table)
@@ -141,7 +141,8 @@ class Problem(Shared):
                 asked = Asked(given, self)
                 table[key] = "external"
             elif given is not None and not isinstance(given, str):
-                raise ProblemError(f"{key} is {shown(given)}; expected a name, or an object such as ap.OGD(eta=0.1)")
+                example = "ap.Lagrangian(ki=20)" if key == "method" else "ap.OGD(eta=0.1)"
+                raise ProblemError(f"{key} is {shown(given)}; expected a name, or an object such as {example}")
         for key in ("samples", "evaluation_samples", "rounds", "seed"):
             if key in table:
                 table[key] = whole(key, table[key], least=0)
@@ -176,9 +177,9 @@ def _listed(constraints: Any) -> tuple[Constraint, ...]:
 
 
 def _tables(key: str, chosen: Choice, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A player or an oracle with options, as settings."""
+    """A player, an oracle or a method with options, as settings."""
     if chosen.kind != key:
-        expected = "an oracle" if key == "oracle" else "a player"
+        expected = {"oracle": "an oracle", "player": "a player", "method": "a method"}[key]
         raise ProblemError(f"{key} is {chosen!r}, which is one of the {chosen.kind}s; expected {expected}")
     tables = chosen.tables()
     for twice in tables.keys() & settings.keys():

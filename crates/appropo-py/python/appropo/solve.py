@@ -26,6 +26,7 @@ Callback = Callable[[dict[str, Any]], Any]
 def solve(
     problem: Problem | str | Path,
     *,
+    method: Any = None,
     oracle: Any = None,
     player: Any = None,
     samples: int | None = None,
@@ -44,7 +45,8 @@ def solve(
     ``oracle`` is "exact" (planning, the default where the model is known), "model" (planning in a model learnt by
     playing), "universal" (one network for every λ), "ppo" (the default elsewhere), "a2c" or "q-learning"; with
     options it is ``ap.PPO(learning_rate=3e-4)`` and so on; or it is an object as in :mod:`appropo.oracles`.
-    ``player`` is "fully-corrective", "ogd", "momentum" or "blackwell", or ``ap.OGD(eta=0.1)`` and so on. ``run``
+    ``player`` is "fully-corrective", "ogd", "momentum" or "blackwell", or ``ap.OGD(eta=0.1)`` and so on. ``method`` is
+    ApproPO unless it is "lagrangian", "rcpo" or "occupancy", or ``ap.Lagrangian(ki=20)`` and so on. ``run``
     keeps the run in a folder while it goes on; without it nothing is written. ``evaluation_samples`` are the steps
     after which fresh episodes of the result decide no more, by default a quarter of ``samples``. ``settings`` are the
     other keys of the table [solve] of a problem file.
@@ -53,11 +55,11 @@ def solve(
     """
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)
-    named = {"oracle": oracle, "player": player, "samples": samples, "rounds": rounds, "tolerance": tolerance}
+    named = {"method": method, "oracle": oracle, "player": player, "samples": samples, "rounds": rounds}
     return _solve(
         problem,
         problem._core,
-        {**settings, **named, "evaluation_samples": evaluation_samples, "seed": seed},
+        {**settings, **named, "tolerance": tolerance, "evaluation_samples": evaluation_samples, "seed": seed},
         run=run,
         callback=callback,
         progress=progress,
@@ -143,8 +145,8 @@ def maximize(problem: Problem | str | Path, measure: str | Measure | Linear, **s
     """The largest value of a measure subject to the constraints.
 
     ``measure`` is a name or a :func:`measure`, or an entry of one: ``"visits[3]"``, ``ap.measure("visits")[3]``.
-    ``settings`` are those of :func:`solve`: ``oracle``, ``samples``, ``run`` and so on, and ``search`` ("master" or
-    "binary"). Returns a :class:`Result` with ``value``. Where the model is known and the oracle plans, ``bound`` is
+    ``settings`` are those of :func:`solve`: ``method``, ``oracle``, ``samples``, ``run`` and so on, and ``search``
+    ("master" or "binary"). Returns a :class:`Result` with ``value``. Where the model is known and the oracle plans, ``bound`` is
     proved: no feasible policy has more. Where it learns, ``interval`` says where fresh episodes put the value, and that
     nothing better was found within the samples is all that is known.
 

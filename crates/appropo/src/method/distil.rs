@@ -6,7 +6,7 @@ use crate::certificate::{Ceiling, Certificate};
 use crate::env::{Space, Status};
 use crate::error::{Error, Result, in_range, not_too_large};
 use crate::evaluate::{Judge, exact_measurement};
-use crate::options::{Kind, Options, Range, Table, options, words};
+use crate::options::{Key, Kind, Options, Range, Table, options, words};
 use crate::outcome::Outcome;
 use crate::policy::{Memory, Mixed, NetworkPolicy, Policy, TabularPolicy};
 use crate::problem::Problem;
@@ -47,7 +47,12 @@ options! {
 pub(super) static ENTRY: MethodEntry = MethodEntry {
     name: Distil::NAME,
     about: "one policy for the mixture of a run: what \"appropo distil\" writes",
-    keys: &[],
+    keys: &[Key::optional(
+        Distil::NAME,
+        Kind::Table(DistilOptions::KEYS),
+        "{ net_arch = [64, 64] }",
+        "How one policy is made of a mixture.",
+    )],
     read: |given, _| match (given.get("oracle"), given.get("player")) {
         (Some(entry), _) => Err(entry.error("distilling asks no oracle; leave this key out")),
         (None, Some(entry)) => Err(entry.error("distilling has no player; leave this key out")),

@@ -2,12 +2,16 @@
 
 mod appropo;
 mod distil;
+mod lagrangian;
 mod objective;
 mod occupancy;
+mod rcpo;
 
 pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};
 pub use distil::{Distil, DistilOptions, DistilledPolicy};
+pub use lagrangian::{Lagrangian, LagrangianOptions};
 pub use occupancy::Occupancy;
+pub use rcpo::{Rcpo, RcpoOptions};
 
 use std::fmt;
 use std::num::NonZero;
@@ -164,4 +168,5 @@ pub struct Resume {
 pub type MethodEntry = Registered<fn(&Given, &Registry) -> OptionResult<Arc<dyn Method>>>;
 
 /// The methods that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&MethodEntry; 3] = [&appropo::ENTRY, &occupancy::ENTRY, &distil::ENTRY];
+pub(crate) static ENTRIES: [&MethodEntry; 5] =
+    [&appropo::ENTRY, &occupancy::ENTRY, &lagrangian::ENTRY, &rcpo::ENTRY, &distil::ENTRY];

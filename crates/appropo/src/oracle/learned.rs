@@ -2,9 +2,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::answers::{Answered, Answers};
-use super::{
-    AnyOracle, MOST_CONFIRMING, MakeOracle, MonteCarlo, OracleContext, Reestimate, Respond, Response, fits,
-};
+use super::{AnyOracle, Follow, MakeOracle, MonteCarlo, OracleContext, Reestimate, Respond, Response, fits};
 use crate::env::EnvSpec;
 use crate::error::{Result, dimension, in_range};
 use crate::measurement::{Estimate, Spread};
@@ -81,6 +79,10 @@ impl MakeOracle for Learned {
             return Err(OptionError { path, part: Part::Value, message }.into());
         }
         self.learner.check(env)
+    }
+
+    fn is_following(&self) -> bool {
+        true
     }
 
     fn tables(&self, env: &EnvSpec) -> Vec<(String, Table)> {
@@ -246,6 +248,26 @@ impl LearnedOracle {
         }
     }
 
+    /// Plays for a while and learns for −λ·z.
+    fn learn(&mut self, lam: &[f64]) -> Result<()> {
+        let weights: Vec<f64> = lam.iter().map(|l| -l).collect();
+        let player = self.options.iterates.then(|| Arc::new(self.learner.policy()));
+        let over = self.window.episodes();
+        self.samples = self.samples.saturating_add(self.learner.learn(&weights, &mut self.window)? as u64);
+        if let Some(player) = player {
+            self.remember(self.window.episodes() - over, player);
+        }
+        Ok(())
+    }
+
+    /// Those who played the last episodes.
+    fn iterates(&self) -> Mixed {
+        if self.iterates.is_empty() {
+            return Mixed::one(self.learner.policy());
+        }
+        Mixed::new(self.iterates.iter().map(|(episodes, iterate)| (*episodes as f64, Arc::clone(iterate))))
+    }
+
     fn response(&mut self, lam: &[f64], policy: Mixed, estimate: Estimate, gave_up: bool) -> Response {
         let (z_hat, spread) = estimate.with_spread();
         let told = estimate.count();
@@ -274,13 +296,7 @@ impl Respond for LearnedOracle {
         }
         let Some(call) = &self.call else { return Ok(None) };
         let lesson = call.lesson.clone();
-        let weights: Vec<f64> = lesson.iter().map(|l| -l).collect();
-        let player = self.options.iterates.then(|| Arc::new(self.learner.policy()));
-        let over = self.window.episodes();
-        self.samples = self.samples.saturating_add(self.learner.learn(&weights, &mut self.window)? as u64);
-        if let Some(player) = player {
-            self.remember(self.window.episodes() - over, player);
-        }
+        self.learn(&lesson)?;
         let is_spent = self.samples() >= self.budget;
         let mut is_positive = false;
         if self.window.is_full() {
@@ -302,11 +318,7 @@ impl Respond for LearnedOracle {
             return Ok(None);
         }
         self.call = None;
-        let policy = if self.iterates.is_empty() {
-            Mixed::one(self.learner.policy())
-        } else {
-            Mixed::new(self.iterates.drain(..).map(|(episodes, iterate)| (episodes as f64, iterate)))
-        };
+        let policy = self.iterates();
         let mut estimate = self.window.estimate();
         // Episodes that were waited for are too good on average; others are as good as any.
         let is_played = is_positive && self.options.fresh > 0 && !is_spent;
@@ -321,6 +333,10 @@ impl Respond for LearnedOracle {
         if self.options.fresh > 0 { Some(self) } else { None }
     }
 
+    fn following(&mut self) -> Option<&mut dyn Follow> {
+        Some(self)
+    }
+
     fn start_from(&mut self, policy: &Mixed) -> Result<()> {
         let heaviest = policy.parts().iter().max_by(|a, b| a.0.total_cmp(&b.0));
         heaviest.map_or(Ok(()), |(_, part)| self.learner.start_from(part))
@@ -332,6 +348,29 @@ impl Respond for LearnedOracle {
 
     fn fits(&self, policy: &AnyPolicy) -> bool {
         self.learner.fits(policy)
+    }
+}
+
+impl Follow for LearnedOracle {
+    fn follow(&mut self, lam: &[f64]) -> Result<Option<Estimate>> {
+        dimension("lambda", lam.len(), self.estimator.dim())?;
+        self.call = None;
+        // As soon as there are enough episodes they are told.
+        if self.window.is_full() {
+            self.window.clear();
+            self.iterates.clear();
+        }
+        self.learn(lam)?;
+        Ok(self.window.is_full().then(|| self.window.estimate()))
+    }
+
+    fn players(&self) -> (Mixed, Estimate) {
+        (self.iterates(), self.window.estimate())
+    }
+
+    fn answer(&mut self, lam: &[f64]) -> Response {
+        let (policy, estimate) = self.players();
+        self.response(lam, policy, estimate, false)
     }
 }
 
@@ -354,7 +393,7 @@ impl Reestimate for LearnedOracle {
     /// As many episodes as a tenth of the budget is enough for, within bounds; few where the budget itself ends.
     fn play_afresh(&mut self, mixture: &Mixed, is_enough: &dyn Fn(&Estimate) -> bool) -> Result<Estimate> {
         let (mut estimate, before) = (Estimate::new(self.estimator.dim()), self.estimator.samples());
-        while estimate.count() < MOST_CONFIRMING {
+        loop {
             self.estimator.play(mixture, 1, &mut estimate)?;
             let is_share_spent = self.estimator.samples() - before >= self.budget / 10;
             let are_enough = estimate.count() >= self.options.episodes;

@@ -69,6 +69,11 @@ pub trait Respond: Checkpoint {
         None
     }
 
+    /// How it follows a λ that moves, where it learns and can.
+    fn following(&mut self) -> Option<&mut dyn Follow> {
+        None
+    }
+
     /// Goes on from this policy at the next answer, where the oracle learns.
     fn start_from(&mut self, _policy: &Mixed) -> Result<()> {
         Ok(())
@@ -96,6 +101,18 @@ pub trait Reestimate {
 
     /// Fresh episodes of a mixture, until they are enough or as many as are in proportion to the budget.
     fn play_afresh(&mut self, mixture: &Mixed, is_enough: &dyn Fn(&Estimate) -> bool) -> Result<Estimate>;
+}
+
+/// An oracle that goes on from where it is while λ moves.
+pub trait Follow {
+    /// Learns for −λ·z for a while; what its last episodes measured, as soon as enough of them are new.
+    fn follow(&mut self, lam: &[f64]) -> Result<Option<Estimate>>;
+
+    /// Those who played these episodes, and what they measured.
+    fn players(&self) -> (Mixed, Estimate);
+
+    /// The same as an answer that it remembers.
+    fn answer(&mut self, lam: &[f64]) -> Response;
 }
 
 /// What a model says of a mixed policy that it can't refute.
@@ -173,6 +190,11 @@ pub trait MakeOracle: fmt::Debug + Send + Sync {
     /// Whether its answers are estimates by playing.
     fn is_learning(&self) -> bool {
         true
+    }
+
+    /// Whether it goes on from where it is while λ moves.
+    fn is_following(&self) -> bool {
+        false
     }
 }
 

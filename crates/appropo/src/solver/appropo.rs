@@ -6,7 +6,7 @@ use crate::certificate::Certificate;
 use crate::error::{Error, Result, in_range};
 use crate::measurement::{Estimate, Spread};
 use crate::options::{setters, words};
-use crate::oracle::{Respond, Response, gives_hope, is_sure, least_deviations};
+use crate::oracle::{Reestimate, Respond, Response, gives_hope, is_sure, least_deviations};
 use crate::player::Player;
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, SharedSet};
@@ -147,7 +147,7 @@ pub(super) fn load(
 }
 
 /// What fresh episodes measure.
-type Fresh = (Vec<f64>, Spread);
+pub(super) type Fresh = (Vec<f64>, Spread);
 
 /// The repeated game of a player against an oracle, from wherever they stand.
 pub(super) struct Game<'a> {
@@ -159,7 +159,7 @@ pub(super) struct Game<'a> {
 }
 
 /// Standard errors by which fresh episodes must keep away from the set's edge to confirm a mixture.
-const CONFIRMING_ERRORS: f64 = 4.0;
+pub(super) const CONFIRMING_ERRORS: f64 = 4.0;
 /// Episodes before which nothing is confirmed: the budget may end after two.
 const FEWEST_CONFIRMING: usize = 10;
 
@@ -189,17 +189,22 @@ impl Game<'_> {
             if let Some(response) = self.oracle.work(lam, offset)? {
                 return Ok(response);
             }
-            // Before the first round there is nothing to go on from.
-            let state: &dyn Fn() -> Result<(usize, Vec<u8>)> = &|| self.state(rest);
-            observer.progress(&Progress {
-                phase: Phase::Learning,
-                episodes: 0,
-                samples: self.oracle.samples(),
-                of: self.rule.samples,
-                open: &Vec::new,
-                state: (self.record.rounds() > 0).then_some(state),
-            })?;
+            self.show_progress(rest, observer)?;
         }
+    }
+
+    /// Shows how far the oracle has got with its answer.
+    pub fn show_progress(&self, rest: &dyn Fn(&mut Saver), observer: &mut dyn Observer) -> Result<()> {
+        let state: &dyn Fn() -> Result<(usize, Vec<u8>)> = &|| self.state(rest);
+        observer.progress(&Progress {
+            phase: Phase::Learning,
+            episodes: 0,
+            samples: self.oracle.samples(),
+            of: self.rule.samples,
+            open: &Vec::new,
+            // Before the first round there is nothing to go on from.
+            state: (self.record.rounds() > 0).then_some(state),
+        })
     }
 
     /// All that is needed to go on from here, and after how many rounds that is.
@@ -316,14 +321,8 @@ impl Game<'_> {
         let Some(estimates) = self.oracle.estimates().filter(|_| self.record.is_estimated()) else {
             return Ok(None);
         };
-        let (set, tolerance) = (self.set, self.rule.tolerance);
-        let holds = |fresh: &Estimate| {
-            fresh.count() >= FEWEST_CONFIRMING
-                && is_sure(fresh, errors, &least_deviations(fresh), set, tolerance)
-        };
-        let is_enough = |fresh: &Estimate| holds(fresh) || !gives_hope(fresh, set);
-        let fresh = estimates.play_afresh(&self.record.mixture(), &is_enough)?;
-        Ok(Some((holds(&fresh), fresh.with_spread())))
+        let mixture = self.record.mixture();
+        afresh(estimates, &mixture, self.set, errors, self.rule.tolerance).map(Some)
     }
 
     /// Keeps further away from the set's edge, where the player can.
@@ -358,4 +357,20 @@ impl Game<'_> {
         };
         Ok(observer.round(&now)?.is_continue())
     }
+}
+
+/// What fresh episodes of a mixture measure, and whether that keeps away from the set's edge by so many standard errors.
+pub(super) fn afresh(
+    estimates: &mut dyn Reestimate,
+    mixture: &Mixed,
+    set: &SharedSet,
+    errors: f64,
+    tolerance: f64,
+) -> Result<(bool, Fresh)> {
+    let holds = |fresh: &Estimate| {
+        fresh.count() >= FEWEST_CONFIRMING && is_sure(fresh, errors, &least_deviations(fresh), set, tolerance)
+    };
+    let is_enough = |fresh: &Estimate| holds(fresh) || !gives_hope(fresh, set);
+    let fresh = estimates.play_afresh(mixture, &is_enough)?;
+    Ok((holds(&fresh), fresh.with_spread()))
 }

@@ -2,6 +2,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::appropo::{Game, load};
+use super::lagrangian::DualAscent;
+use super::multipliers::{Multipliers, Pace};
 use super::record::Record;
 use super::{Goal, Observer, Stop, StopRule};
 use crate::certificate::{Bound, Ceiling, Certificate, Separation, ValueFunction, Verdict};
@@ -117,11 +119,12 @@ pub fn maximize(
     rule: &StopRule,
     observer: &mut dyn Observer,
 ) -> Result<Maximum> {
-    let set = with_free_objective(set)?;
+    let (constraints, set) = (set, with_free_objective(set)?);
     let rule = StopRule { goal: Goal::Feasibility, ..*rule };
     let mut record = Record::new(set.dim());
     let game = Game { set: &set, player, oracle, rule: &rule, record: &mut record };
-    Search { game, top: Top::default(), best: None, step: 0.0 }.run(observer)
+    let lead = leading(constraints, &rule);
+    Search { game, top: Top::default(), best: None, step: 0.0, lead }.run(observer)
 }
 
 /// [`maximize`] from where [`Round::state`](super::Round::state) was taken, with a player and an oracle that were made as
@@ -134,16 +137,18 @@ pub fn resume_maximize(
     observer: &mut dyn Observer,
     state: &[u8],
 ) -> Result<Maximum> {
-    let set = with_free_objective(set)?;
+    let (constraints, set) = (set, with_free_objective(set)?);
     let rule = StopRule { goal: Goal::Feasibility, ..*rule };
     let mut loader = Loader::new(state);
     let mut record = load(&mut loader, &set, player, oracle)?;
     let top = Top::load(&mut loader)?;
     let best = Confirmed::load(&mut loader, set.dim(), &|policy| oracle.fits(policy))?;
     let step = loader.get_where("a step", |step: &f64| (0.0..=f64::MAX).contains(step))?;
+    let mut lead = leading(constraints, &rule);
+    lead.load(&mut loader)?;
     loader.finish()?;
     let game = Game { set: &set, player, oracle, rule: &rule, record: &mut record };
-    Search { game, top, best, step }.run(observer)
+    Search { game, top, best, step, lead }.run(observer)
 }
 
 struct Search<'a> {
@@ -153,7 +158,20 @@ struct Search<'a> {
     best: Option<Confirmed>,
     /// By how much the next answer is to improve the objective, where answers are estimates.
     step: f64,
+    lead: DualAscent,
 }
+
+/// The share of the samples for which a learner follows multipliers before the master problem sets the prices, and its
+/// answers meanwhile. A learner that is asked for one extreme after the other learns to stand still first, and it is hard to
+/// leave that again.
+const LEADING: f64 = 0.6;
+const LEADS: u64 = 40;
+/// The share of the samples after which nothing new is asked for: the policies that carry weight are played again, so that
+/// their mixture needs less of a margin, and after every such share it is confirmed.
+const SETTLING: f64 = 0.8;
+const SETTLED: f64 = 0.05;
+/// How the multipliers move.
+const PACE: Pace = Pace::Pid { kp: 0.0, ki: 10.0, kd: 0.0 };
 
 /// Standard errors by which fresh episodes must keep away from the set's edge: more than for feasibility, since a maximum
 /// lies at the edge and the best of several is taken.
@@ -173,6 +191,7 @@ impl Search<'_> {
             if let Some(stop) = self.game.record.stop.take() {
                 return Ok(self.maximum(stop));
             }
+            let before = self.game.oracle.samples();
             let gain = match self.round(observer) {
                 Ok((gain, taken)) => {
                     responding += taken;
@@ -183,7 +202,8 @@ impl Search<'_> {
                 Err(error) => return Err(error),
             };
             // Saved with the state: a search that is taken up again ends where this one does.
-            let stop = self.reason_to_stop(gain).unwrap_or_else(|error| Some(Stop::Failed(error)));
+            let taken = self.game.oracle.samples() - before;
+            let stop = self.reason_to_stop(gain, taken).unwrap_or_else(|error| Some(Stop::Failed(error)));
             self.game.record.stop = stop;
             match self.show(responding, observer) {
                 Ok(true) => {}
@@ -201,13 +221,12 @@ impl Search<'_> {
     /// One round: of the game while the hull is outside the set, then of column generation. Returns by how much the answer
     /// is better than the mixture at the prices in force.
     fn round(&mut self, observer: &mut dyn Observer) -> Result<(f64, Duration)> {
+        if self.is_leading() {
+            return self.follow(observer);
+        }
         let is_pursuing = self.pursuit()?.is_pursuing();
-        let Self { game, top, best, step } = self;
-        let rest = |to: &mut Saver| {
-            top.save(to);
-            to.put(best);
-            to.put(step);
-        };
+        let Self { game, top, best, step, lead } = self;
+        let rest = |to: &mut Saver| save(top, best, step, lead, to);
         let is_first = game.record.rounds() == 0;
         if !is_first && !is_pursuing {
             return Ok((0.0, game.round(&rest, observer)?));
@@ -229,7 +248,36 @@ impl Search<'_> {
         Ok((gain, taken))
     }
 
-    fn reason_to_stop(&mut self, gain: f64) -> Result<Option<Stop>> {
+    fn is_leading(&mut self) -> bool {
+        let is_early = self.game.oracle.samples() < share(LEADING, self.game.rule);
+        is_early && self.game.oracle.following().is_some()
+    }
+
+    /// The learner's next answer while it follows the multipliers.
+    fn follow(&mut self, observer: &mut dyn Observer) -> Result<(f64, Duration)> {
+        let asked = Instant::now();
+        let lam = loop {
+            if let Some(lam) = self.lead.work(self.game.oracle)? {
+                break lam;
+            }
+            self.game.show_progress(&|to| self.save(to), observer)?;
+        };
+        let game = &mut self.game;
+        let Some(learner) = game.oracle.following() else { return Ok((0.0, asked.elapsed())) };
+        let response = learner.answer(&lam);
+        game.player.observe(&response.z_hat, response.spread.as_ref())?;
+        game.record.add(Decision { lam, offset: f64::INFINITY }, response, game.player);
+        Ok((0.0, asked.elapsed()))
+    }
+
+    fn save(&self, to: &mut Saver) {
+        save(&self.top, &self.best, &self.step, &self.lead, to);
+    }
+
+    fn reason_to_stop(&mut self, gain: f64, taken: u64) -> Result<Option<Stop>> {
+        if self.is_leading() {
+            return Ok(None);
+        }
         if !self.pursuit()?.is_pursuing() {
             // What is judged is the optimum.
             let stop = self.game.reason_to_stop(&mut ())?;
@@ -241,7 +289,7 @@ impl Search<'_> {
             return Ok(self.is_at_the_top().then_some(Stop::Reached));
         }
         if self.game.record.is_estimated() {
-            return self.improve(gain);
+            return self.improve(gain, taken);
         }
         let has_bound = self.game.record.latest().1.bound.is_some();
         let is_done = self.is_at_the_top() || !has_bound && gain <= self.game.rule.tolerance;
@@ -262,21 +310,44 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Learns more of the policies that carry weight, and confirms a mixture that looks better than any before.
-    fn improve(&mut self, gain: f64) -> Result<Option<Stop>> {
+    /// Learns more of the policies that carry weight, for half as many steps as the last answer took, and confirms a mixture
+    /// that looks better than any before. The master problem takes up whoever looks too good: there is always more to learn.
+    fn improve(&mut self, gain: f64, taken: u64) -> Result<Option<Stop>> {
         self.step *= if gain >= self.step { MORE } else { LESS };
-        self.game.look_again(true)?;
-        let is_spent =
-            self.game.record.latest().1.gave_up || self.game.oracle.samples() >= self.game.rule.samples;
-        if self.is_promising(is_spent) {
-            self.confirm()?;
+        self.look_again(taken / 2)?;
+        loop {
+            let is_spent =
+                self.game.record.latest().1.gave_up || self.game.oracle.samples() >= self.game.rule.samples;
+            let is_settling = self.game.oracle.samples() >= share(SETTLING, self.game.rule);
+            if self.is_promising(is_settling) {
+                self.confirm()?;
+            }
+            if is_spent {
+                return Ok(Some(Stop::Samples));
+            }
+            // What plays nothing again goes on with what is new.
+            if !is_settling || !self.look_again(share(SETTLED, self.game.rule))? {
+                return Ok(None);
+            }
         }
-        Ok(is_spent.then_some(Stop::Samples))
     }
 
-    fn is_promising(&mut self, is_last: bool) -> bool {
+    /// Plays the policies that carry weight again for so many steps; `false` where they can't be.
+    fn look_again(&mut self, steps: u64) -> Result<bool> {
+        let until = self.game.oracle.samples().saturating_add(steps).min(self.game.rule.samples);
+        loop {
+            let before = self.game.oracle.samples();
+            let is_known_better = self.game.look_again(true)?;
+            let now = self.game.oracle.samples();
+            if !is_known_better || now == before || now >= until {
+                return Ok(now > before);
+            }
+        }
+    }
+
+    fn is_promising(&mut self, is_settling: bool) -> bool {
         let value = value_of(self.game.record.z_bar());
-        let needed = |best: &Confirmed| value_of(&best.z) + if is_last { 0.0 } else { best.error };
+        let needed = |best: &Confirmed| value_of(&best.z) + if is_settling { 0.0 } else { best.error };
         let is_inside =
             self.game.player.margin().is_none_or(|margin| margin.distance() <= self.game.rule.tolerance);
         is_inside && self.best.as_ref().is_none_or(|best| value > needed(best))
@@ -317,12 +388,7 @@ impl Search<'_> {
     }
 
     fn show(&self, responding: Duration, observer: &mut dyn Observer) -> Result<bool> {
-        let rest = |to: &mut Saver| {
-            self.top.save(to);
-            to.put(&self.best);
-            to.put(&self.step);
-        };
-        self.game.show(responding, self.best_z().map(value_of), &rest, observer)
+        self.game.show(responding, self.best_z().map(value_of), &|to| self.save(to), observer)
     }
 
     fn pursuit(&mut self) -> Result<&mut dyn Pursuit> {
@@ -354,6 +420,22 @@ impl Search<'_> {
             stop,
         }
     }
+}
+
+/// What a search goes on from besides its game.
+fn save(top: &Top, best: &Option<Confirmed>, step: &f64, lead: &DualAscent, to: &mut Saver) {
+    top.save(to);
+    to.put(best);
+    to.put(step);
+    lead.save(to);
+}
+
+fn share(of: f64, rule: &StopRule) -> u64 {
+    (of * rule.samples as f64) as u64
+}
+
+fn leading(constraints: &SharedSet, rule: &StopRule) -> DualAscent {
+    DualAscent::new(Multipliers::new(constraints, true, PACE), share(LEADING, rule), LEADS)
 }
 
 /// What a player says who goes for no objective.

@@ -3,15 +3,19 @@
 mod appropo;
 mod binary_search;
 pub mod game;
+mod lagrangian;
 mod maximize;
 mod maximize_model_based;
 mod model_based;
+mod multipliers;
 mod observer;
 mod record;
 
 pub use appropo::{Goal, Solution, Stop, StopRule, appropo, resume};
 pub use binary_search::binary_search;
+pub use lagrangian::{LagrangianTarget, lagrangian};
 pub use maximize::{Maximum, maximize, resume_maximize, with_free_objective};
 pub use maximize_model_based::{maximize_model_based, resume_maximize_model_based};
 pub use model_based::{MakePlayer, appropo_model_based, resume_model_based};
+pub use multipliers::Pace;
 pub use observer::{Doubts, Judgement, Observer, Observers, Phase, Progress, Round};

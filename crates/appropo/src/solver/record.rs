@@ -240,11 +240,11 @@ fn place(policies: &[(usize, Mixed)], index: usize) -> Option<usize> {
 /// differ the next time.
 const SAVED: [Stop; 4] = [Stop::Reached, Stop::Refuted, Stop::GaveUp, Stop::Samples];
 
-fn code(stop: &Stop) -> Option<u8> {
+pub(super) fn code(stop: &Stop) -> Option<u8> {
     SAVED.iter().position(|saved| saved == stop).map(|code| code as u8)
 }
 
-fn decode(code: u8) -> Result<Stop> {
+pub(super) fn decode(code: u8) -> Result<Stop> {
     SAVED.get(usize::from(code)).cloned().ok_or_else(|| misfit("a reason to stop is not known"))
 }
 
