@@ -43,7 +43,9 @@ OTHERS = ("external", "appropo", "distil")
 
 def class_name(name: str) -> str:
     """ "fully-corrective" is FullyCorrective, "ppo" is PPO."""
-    return "".join(part.upper() if len(part) <= 3 or part in ACRONYMS else part.capitalize() for part in name.split("-"))
+    return "".join(
+        part.upper() if len(part) <= 3 or part in ACRONYMS else part.capitalize() for part in name.split("-")
+    )
 
 
 def choice(kind: str, name: str, about: str, keys: list[tuple[str, str | None, str]]) -> str:

@@ -1,4 +1,4 @@
-"""Players and oracles with their options."""
+"""Players, oracles and methods with their options."""
 
 import subprocess
 import sys
@@ -33,6 +33,9 @@ def rover(**settings):
         ({"player": ap.OGD(eta=0.125)}, ['player = "ogd"', "eta = 0.125"]),
         ({"player": ap.Momentum(eta=0.125)}, ['player = "momentum"', "eta = 0.125"]),
         ({"player": ap.Blackwell()}, ['player = "blackwell"']),
+        ({"method": ap.Lagrangian(ki=5)}, ['method = "lagrangian"', 'oracle = "ppo"', "[solve.lagrangian]", "ki = 5"]),
+        ({"method": ap.RCPO(multiplier_lr=0.5)}, ['method = "rcpo"', 'oracle = "a2c"', "multiplier_lr = 0.5"]),
+        ({"method": ap.Occupancy()}, ['method = "occupancy"']),
         (
             {"player": ap.FullyCorrective(margin=2), "oracle": ap.PPO()},
             ['player = "fully-corrective"', "margin = 2\n", 'oracle = "ppo"'],
@@ -78,6 +81,10 @@ def test_options_change_what_is_found():
         ({"player": ap.FullyCorrective(anchor={"rewards": 1})}, 'rewards: no such measure; did you mean "reward"'),
         ({"player": ap.PPO()}, "player is PPO\\(\\), which is one of the oracles; expected a player"),
         ({"oracle": ap.OGD(eta=1)}, "oracle is OGD\\(eta=1\\), which is one of the players; expected an oracle"),
+        ({"method": ap.Lagrangian(ki=-1)}, "ki: found -1; expected a number, 0 or more"),
+        ({"method": ap.RCPO(), "oracle": "exact"}, '"exact" is no learner that goes on while its reward changes'),
+        ({"method": ap.PPO()}, "method is PPO\\(\\), which is one of the oracles; expected a method"),
+        ({"method": 3}, "method is 3; expected a name, or an object such as ap.Lagrangian"),
         ({"player": 3}, "player is 3; expected a name, or an object such as ap.OGD"),
         ({"oracle": ap.PPO(n_steps=8), "ppo": {"n_steps": 9}}, "ppo is given in PPO\\(n_steps=8\\) and beside it"),
     ],

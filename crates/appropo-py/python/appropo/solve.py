@@ -146,9 +146,9 @@ def maximize(problem: Problem | str | Path, measure: str | Measure | Linear, **s
 
     ``measure`` is a name or a :func:`measure`, or an entry of one: ``"visits[3]"``, ``ap.measure("visits")[3]``.
     ``settings`` are those of :func:`solve`: ``method``, ``oracle``, ``samples``, ``run`` and so on, and ``search``
-    ("master" or "binary"). Returns a :class:`Result` with ``value``. Where the model is known and the oracle plans, ``bound`` is
-    proved: no feasible policy has more. Where it learns, ``interval`` says where fresh episodes put the value, and that
-    nothing better was found within the samples is all that is known.
+    ("master" or "binary"). Returns a :class:`Result` with ``value``. Where the model is known and the oracle plans,
+    ``bound`` is proved: no feasible policy has more. Where it learns, ``interval`` says where fresh episodes put the
+    value, and that nothing better was found within the samples is all that is known.
 
     >>> round(maximize("mars-rover", "reward").value, 6)
     -0.111005
