@@ -364,6 +364,12 @@ impl Follow for LearnedOracle {
         Ok(self.window.is_full().then(|| self.window.estimate()))
     }
 
+    fn start_afresh(&mut self) {
+        self.window.clear();
+        self.iterates.clear();
+        self.learner.start_afresh();
+    }
+
     fn players(&self) -> (Mixed, Estimate) {
         (self.iterates(), self.window.estimate())
     }

@@ -108,6 +108,9 @@ pub trait Follow {
     /// Learns for −λ·z for a while; what its last episodes measured, as soon as enough of them are new.
     fn follow(&mut self, lam: &[f64]) -> Result<Option<Estimate>>;
 
+    /// Goes on from a policy drawn at random.
+    fn start_afresh(&mut self);
+
     /// Those who played these episodes, and what they measured.
     fn players(&self) -> (Mixed, Estimate);
 

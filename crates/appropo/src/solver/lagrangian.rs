@@ -31,6 +31,18 @@ impl DualAscent {
         Self { multipliers, samples, between: samples / answers as f64, moved: 0, answered: 0 }
     }
 
+    /// Whether it has begun to learn.
+    pub fn has_begun(&self) -> bool {
+        self.moved > 0
+    }
+
+    /// Begins after so many samples of something else, with a policy drawn at random.
+    pub fn begin(&mut self, oracle: &mut dyn Respond) -> Result<()> {
+        (self.moved, self.answered) = (oracle.samples(), oracle.samples());
+        oracle.following().ok_or_else(no_learner)?.start_afresh();
+        Ok(())
+    }
+
     /// Learns for a while; λ where an answer to it is due.
     pub fn work(&mut self, oracle: &mut dyn Respond) -> Result<Option<Vec<f64>>> {
         let lam = self.multipliers.lam();

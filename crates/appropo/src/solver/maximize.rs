@@ -161,17 +161,17 @@ struct Search<'a> {
     lead: DualAscent,
 }
 
-/// The share of the samples for which a learner follows multipliers before the master problem sets the prices, and its
-/// answers meanwhile. A learner that is asked for one extreme after the other learns to stand still first, and it is hard to
-/// leave that again.
-const LEADING: f64 = 0.6;
+/// The shares of the samples between which a learner follows multipliers, and its answers meanwhile. One that is asked about
+/// one extreme after the other is soon safe, but may learn to stand still, which is hard to leave again; one that follows
+/// multipliers moves on, but is not always safe in the end. The master problem has the answers of both.
+const LEADING: std::ops::Range<f64> = 0.2..0.6;
 const LEADS: u64 = 40;
 /// The share of the samples after which nothing new is asked for: the policies that carry weight are played again, so that
 /// their mixture needs less of a margin, and after every such share it is confirmed.
 const SETTLING: f64 = 0.8;
 const SETTLED: f64 = 0.05;
 /// How the multipliers move.
-const PACE: Pace = Pace::Pid { kp: 0.0, ki: 10.0, kd: 0.0 };
+const PACE: Pace = Pace::Pid { kp: 0.0, ki: 2.0, kd: 0.0 };
 
 /// Standard errors by which fresh episodes must keep away from the set's edge: more than for feasibility, since a maximum
 /// lies at the edge and the best of several is taken.
@@ -249,13 +249,18 @@ impl Search<'_> {
     }
 
     fn is_leading(&mut self) -> bool {
-        let is_early = self.game.oracle.samples() < share(LEADING, self.game.rule);
-        is_early && self.game.oracle.following().is_some()
+        let samples = self.game.oracle.samples();
+        let is_time =
+            (share(LEADING.start, self.game.rule)..share(LEADING.end, self.game.rule)).contains(&samples);
+        is_time && self.game.oracle.following().is_some()
     }
 
     /// The learner's next answer while it follows the multipliers.
     fn follow(&mut self, observer: &mut dyn Observer) -> Result<(f64, Duration)> {
         let asked = Instant::now();
+        if !self.lead.has_begun() {
+            self.lead.begin(self.game.oracle)?;
+        }
         let lam = loop {
             if let Some(lam) = self.lead.work(self.game.oracle)? {
                 break lam;
@@ -435,7 +440,11 @@ fn share(of: f64, rule: &StopRule) -> u64 {
 }
 
 fn leading(constraints: &SharedSet, rule: &StopRule) -> DualAscent {
-    DualAscent::new(Multipliers::new(constraints, true, PACE), share(LEADING, rule), LEADS)
+    DualAscent::new(
+        Multipliers::new(constraints, true, PACE),
+        share(LEADING.end - LEADING.start, rule),
+        LEADS,
+    )
 }
 
 /// What a player says who goes for no objective.
