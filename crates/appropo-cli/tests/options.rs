@@ -42,7 +42,7 @@ fn choices(table: &str) -> Vec<(&'static str, &str)> {
         vec![("oracle", "q-learning"), ("player", table)]
     } else if registry.oracles().iter().any(|(name, ..)| *name == table) {
         vec![("oracle", table)]
-    } else if table == "distil" {
+    } else if registry.methods().iter().any(|entry| entry.name == table) {
         vec![("method", table)]
     } else {
         vec![("oracle", "ppo")]
