@@ -78,6 +78,16 @@ fn a_network_learns_to_maximise() {
     verify(&problem, &outcome, 7).unwrap();
 }
 
+/// Following multipliers waited for episodes that were longer than the samples.
+#[test]
+fn samples_that_end_before_the_next_answer_are_not_overrun() {
+    let method = Appropo::default().oracle(Learned::by(PpoOptions::default().net_arch(vec![8])));
+    let steady = Constraint::at_most("failure", 1.0).unwrap();
+    let problem = cart_pole().horizon(400).constraint(steady).maximize("reward").build().unwrap();
+    let outcome = problem.solve(&method, &Budget::samples(3_000), 0, &mut ()).unwrap();
+    assert!(outcome.samples < 4_000, "{}", outcome.samples);
+}
+
 /// States of both phases: while the hull is outside the set, and after.
 #[test]
 fn a_search_that_is_taken_up_again_ends_as_it_would_have() {

@@ -51,7 +51,7 @@ impl DualAscent {
         };
         let (z, spread) = measured.with_spread();
         self.observe(&z, &spread, oracle.samples());
-        let is_due = (self.moved - self.answered) as f64 >= self.between;
+        let is_due = self.moved.saturating_sub(self.answered) as f64 >= self.between;
         if is_due {
             self.answered = self.moved;
         }
@@ -59,7 +59,7 @@ impl DualAscent {
     }
 
     fn observe(&mut self, z: &[f64], spread: &Spread, samples: u64) {
-        self.multipliers.observe(z, spread, (samples - self.moved) as f64 / self.samples);
+        self.multipliers.observe(z, spread, samples.saturating_sub(self.moved) as f64 / self.samples);
         self.moved = samples;
     }
 

@@ -221,8 +221,10 @@ impl Search<'_> {
     /// One round: of the game while the hull is outside the set, then of column generation. Returns by how much the answer
     /// is better than the mixture at the prices in force.
     fn round(&mut self, observer: &mut dyn Observer) -> Result<(f64, Duration)> {
-        if self.is_leading() {
-            return self.follow(observer);
+        if self.is_leading()
+            && let Some(taken) = self.follow(observer)?
+        {
+            return Ok((0.0, taken));
         }
         let is_pursuing = self.pursuit()?.is_pursuing();
         let Self { game, top, best, step, lead } = self;
@@ -255,8 +257,8 @@ impl Search<'_> {
         is_time && self.game.oracle.following().is_some()
     }
 
-    /// The learner's next answer while it follows the multipliers.
-    fn follow(&mut self, observer: &mut dyn Observer) -> Result<(f64, Duration)> {
+    /// Takes the learner's next answer while it follows the multipliers; `None` where the samples for that end before it.
+    fn follow(&mut self, observer: &mut dyn Observer) -> Result<Option<Duration>> {
         let asked = Instant::now();
         if !self.lead.has_begun() {
             self.lead.begin(self.game.oracle)?;
@@ -265,14 +267,17 @@ impl Search<'_> {
             if let Some(lam) = self.lead.work(self.game.oracle)? {
                 break lam;
             }
+            if !self.is_leading() {
+                return Ok(None);
+            }
             self.game.show_progress(&|to| self.save(to), observer)?;
         };
         let game = &mut self.game;
-        let Some(learner) = game.oracle.following() else { return Ok((0.0, asked.elapsed())) };
+        let Some(learner) = game.oracle.following() else { return Ok(None) };
         let response = learner.answer(&lam);
         game.player.observe(&response.z_hat, response.spread.as_ref())?;
         game.record.add(Decision { lam, offset: f64::INFINITY }, response, game.player);
-        Ok((0.0, asked.elapsed()))
+        Ok(Some(asked.elapsed()))
     }
 
     fn save(&self, to: &mut Saver) {
