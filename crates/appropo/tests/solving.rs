@@ -21,7 +21,7 @@ use appropo::rl::QLearningOptions;
 use appropo::rl::actor_critic::{A2cOptions, PpoOptions};
 use appropo::scalars::scalars;
 use appropo::set::Ball;
-use appropo::solver::{Observer, Round, Stop};
+use appropo::solver::{Observer, Progress, Round, Stop};
 use appropo::state::{Checkpoint, Saver};
 use appropo::verify::verify;
 
@@ -222,6 +222,17 @@ impl Observer for Keeper<'_> {
         history.lines.truncate(rounds);
         self.kept.push(Resume { state, history });
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// States in the middle of a call, too.
+    fn progress(&mut self, progress: &Progress) -> Result<()> {
+        if let Some(state) = progress.state {
+            let (rounds, state) = state()?;
+            let mut history = self.history.clone();
+            history.lines.truncate(rounds);
+            self.kept.push(Resume { state, history });
+        }
+        Ok(())
     }
 }
 

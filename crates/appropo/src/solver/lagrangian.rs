@@ -197,6 +197,10 @@ impl Search<'_> {
             if due.is_some() || is_spent {
                 let lam = due.unwrap_or_else(|| self.ascent.multipliers.lam());
                 let (policy, measured) = self.oracle.following().ok_or_else(no_learner)?.players();
+                if let Some(latest) = self.latest.as_ref().filter(|_| measured.count() < 2) {
+                    // Of who came after it nothing is known.
+                    return Ok(latest.clone());
+                }
                 return Ok(Answer { lam, z: measured.mean().to_vec(), policy });
             }
             let state: &dyn Fn() -> Result<(usize, Vec<u8>)> = &|| self.state();

@@ -124,7 +124,7 @@ pub fn maximize(
     let mut record = Record::new(set.dim());
     let game = Game { set: &set, player, oracle, rule: &rule, record: &mut record };
     let lead = leading(constraints, &rule);
-    Search { game, top: Top::default(), best: None, step: 0.0, lead }.run(observer)
+    Search { game, top: Top::default(), best: None, step: 0.0, ended: 0, lead }.run(observer)
 }
 
 /// [`maximize`] from where [`Round::state`](super::Round::state) was taken, with a player and an oracle that were made as
@@ -144,11 +144,12 @@ pub fn resume_maximize(
     let top = Top::load(&mut loader)?;
     let best = Confirmed::load(&mut loader, set.dim(), &|policy| oracle.fits(policy))?;
     let step = loader.get_where("a step", |step: &f64| (0.0..=f64::MAX).contains(step))?;
+    let ended = loader.get()?;
     let mut lead = leading(constraints, &rule);
     lead.load(&mut loader)?;
     loader.finish()?;
     let game = Game { set: &set, player, oracle, rule: &rule, record: &mut record };
-    Search { game, top, best, step, lead }.run(observer)
+    Search { game, top, best, step, ended, lead }.run(observer)
 }
 
 struct Search<'a> {
@@ -158,6 +159,8 @@ struct Search<'a> {
     best: Option<Confirmed>,
     /// By how much the next answer is to improve the objective, where answers are estimates.
     step: f64,
+    /// The samples at which the last round ended.
+    ended: u64,
     lead: DualAscent,
 }
 
@@ -191,7 +194,6 @@ impl Search<'_> {
             if let Some(stop) = self.game.record.stop.take() {
                 return Ok(self.maximum(stop));
             }
-            let before = self.game.oracle.samples();
             let gain = match self.round(observer) {
                 Ok((gain, taken)) => {
                     responding += taken;
@@ -202,9 +204,9 @@ impl Search<'_> {
                 Err(error) => return Err(error),
             };
             // Saved with the state: a search that is taken up again ends where this one does.
-            let taken = self.game.oracle.samples() - before;
-            let stop = self.reason_to_stop(gain, taken).unwrap_or_else(|error| Some(Stop::Failed(error)));
+            let stop = self.reason_to_stop(gain).unwrap_or_else(|error| Some(Stop::Failed(error)));
             self.game.record.stop = stop;
+            self.ended = self.game.oracle.samples();
             match self.show(responding, observer) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -227,8 +229,8 @@ impl Search<'_> {
             return Ok((0.0, taken));
         }
         let is_pursuing = self.pursuit()?.is_pursuing();
-        let Self { game, top, best, step, lead } = self;
-        let rest = |to: &mut Saver| save(top, best, step, lead, to);
+        let Self { game, top, best, step, ended, lead } = self;
+        let rest = |to: &mut Saver| save(top, best, (*step, *ended), lead, to);
         let is_first = game.record.rounds() == 0;
         if !is_first && !is_pursuing {
             return Ok((0.0, game.round(&rest, observer)?));
@@ -281,10 +283,10 @@ impl Search<'_> {
     }
 
     fn save(&self, to: &mut Saver) {
-        save(&self.top, &self.best, &self.step, &self.lead, to);
+        save(&self.top, &self.best, (self.step, self.ended), &self.lead, to);
     }
 
-    fn reason_to_stop(&mut self, gain: f64, taken: u64) -> Result<Option<Stop>> {
+    fn reason_to_stop(&mut self, gain: f64) -> Result<Option<Stop>> {
         if self.is_leading() {
             return Ok(None);
         }
@@ -299,7 +301,7 @@ impl Search<'_> {
             return Ok(self.is_at_the_top().then_some(Stop::Reached));
         }
         if self.game.record.is_estimated() {
-            return self.improve(gain, taken);
+            return self.improve(gain);
         }
         let has_bound = self.game.record.latest().1.bound.is_some();
         let is_done = self.is_at_the_top() || !has_bound && gain <= self.game.rule.tolerance;
@@ -322,8 +324,9 @@ impl Search<'_> {
 
     /// Learns more of the policies that carry weight, for half as many steps as the last answer took, and confirms a mixture
     /// that looks better than any before. The master problem takes up whoever looks too good: there is always more to learn.
-    fn improve(&mut self, gain: f64, taken: u64) -> Result<Option<Stop>> {
+    fn improve(&mut self, gain: f64) -> Result<Option<Stop>> {
         self.step *= if gain >= self.step { MORE } else { LESS };
+        let taken = self.game.oracle.samples().saturating_sub(self.ended);
         self.look_again(taken / 2)?;
         loop {
             let is_spent =
@@ -433,10 +436,11 @@ impl Search<'_> {
 }
 
 /// What a search goes on from besides its game.
-fn save(top: &Top, best: &Option<Confirmed>, step: &f64, lead: &DualAscent, to: &mut Saver) {
+fn save(top: &Top, best: &Option<Confirmed>, (step, ended): (f64, u64), lead: &DualAscent, to: &mut Saver) {
     top.save(to);
     to.put(best);
-    to.put(step);
+    to.put(&step);
+    to.put(&ended);
     lead.save(to);
 }
 
