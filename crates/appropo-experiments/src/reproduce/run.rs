@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use appropo::baseline::{Cost, Rcpo, RcpoOptions};
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{Environment, Simulator, TabularMdp, World, mars_rover};
 use appropo::error::Result as Library;
 use appropo::measurement::Discounting;
+use appropo::method::{self, Budget, Rcpo, RcpoOptions};
 use appropo::options::Table;
 use appropo::oracle::{Cache, LearnedOptions, LearnedOracle, MonteCarlo};
 use appropo::player::{Ogd, Steps};
 use appropo::policy::{AnyPolicy, Mixed};
+use appropo::problem::Problem;
 use appropo::random::{self, Generator};
 use appropo::rl::actor_critic::ActorCriticOptions;
 use appropo::rl::{ActorCritic, Episode, Occupancy};
@@ -208,24 +209,17 @@ fn simulator(model: &Arc<TabularMdp>) -> Box<dyn Environment> {
     Box::new(Simulator::new(Arc::clone(model), Some(HORIZON)))
 }
 
+/// RCPO maximises the reward and is told of the failures only.
 fn rcpo(rover: &Rover, rate: f64, seed: u64) -> Library<Vec<Look>> {
-    let model = rover.model(rover.target(false));
-    let learner = a2c(&model, random::generator(seed))?;
-    let costs = vec![Cost { weights: vec![1.0, 0.0], bound: MOST_FAILURE }];
-    let options = RcpoOptions::default().rate(rate);
-    let mut rcpo = Rcpo::new(learner, vec![0.0, 1.0], costs, options)?;
-    let mut curve = Curve::new(rover.samples);
-    while rcpo.samples() < rover.samples {
-        rcpo.step()?;
-        if rcpo.samples() > curve.due() {
-            let mixture = Mixed::one(rcpo.policy());
-            let truth = rover.point(&rover.truth()?.measure(&mixture)?);
-            let window = rcpo.window();
-            let mean = if window.episodes() > 0 { window.mean() } else { vec![f64::NAN; 2] };
-            curve.update(rcpo.samples(), truth, [mean[0], mean[1], f64::NAN]);
-        }
-    }
-    Ok(curve.finish())
+    let problem = Problem::builder(rover.world.clone())
+        .discount(GAMMA)
+        .horizon(HORIZON)
+        .constraint(Constraint::at_most("failure", MOST_FAILURE)?)
+        .maximize("reward")
+        .build()?;
+    let method = Rcpo::default().options(RcpoOptions::default().multiplier_lr(rate));
+    let budget = Budget::samples(rover.samples);
+    looked_at(rover, &problem, &method, &budget, seed).map(|(looks, _)| looks)
 }
 
 fn paper(rover: &Rover, diverse: bool, eta: f64, n: usize, seed: u64) -> Library<Vec<Look>> {
@@ -275,10 +269,21 @@ pub fn own(
     settings.set("samples", rover.samples);
     let name = if diverse { "mars-rover-diverse" } else { "mars-rover" };
     let file = Reader { settings, ..Reader::default() }.load(name)?;
+    Ok(looked_at(rover, &file.problem, file.method.as_ref(), &file.budget, seed)?)
+}
+
+/// The looks at a solve, with the mixture that it ends with.
+fn looked_at(
+    rover: &Rover,
+    problem: &Problem,
+    method: &dyn method::Method,
+    budget: &Budget,
+    seed: u64,
+) -> Library<(Vec<Look>, Mixed)> {
     let mut truly = Truly { truth: rover.truth()?, curve: Curve::new(rover.samples) };
-    let outcome = file.problem.solve(file.method.as_ref(), &file.budget, seed, &mut truly)?;
+    let outcome = problem.solve(method, budget, seed, &mut truly)?;
     match outcome.stop {
-        Stop::Failed(error) => Err(error.into()),
+        Stop::Failed(error) => Err(error),
         _ => Ok((truly.curve.finish(), outcome.mixture)),
     }
 }

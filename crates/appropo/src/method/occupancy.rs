@@ -2,7 +2,6 @@ use std::sync::Arc;
 
 use super::objective::{about_constraints, conclude_objective, plannable};
 use super::{Budget, Method, MethodEntry, Task};
-use crate::baseline::{Programme, maximize_occupancy, solve_occupancy};
 use crate::certificate::Verdict;
 use crate::error::Result;
 use crate::evaluate::Judge;
@@ -12,6 +11,7 @@ use crate::policy::Mixed;
 use crate::problem::{Objective, Problem};
 use crate::random;
 use crate::solver::{Doubts, Solution, Stop};
+use crate::solver::{Programme, maximize_occupancy, solve_occupancy};
 
 pub(super) static ENTRY: MethodEntry = MethodEntry {
     name: "occupancy",

@@ -9,6 +9,7 @@ mod maximize_model_based;
 mod model_based;
 mod multipliers;
 mod observer;
+mod occupancy;
 mod record;
 
 pub use appropo::{Goal, Solution, Stop, StopRule, appropo, resume};
@@ -19,3 +20,4 @@ pub use maximize_model_based::{maximize_model_based, resume_maximize_model_based
 pub use model_based::{MakePlayer, appropo_model_based, resume_model_based};
 pub use multipliers::Pace;
 pub use observer::{Doubts, Judgement, Observer, Observers, Phase, Progress, Round};
+pub use occupancy::{Programme, maximize_occupancy, solve_occupancy};
