@@ -5,7 +5,8 @@ test:
 	@tests/set_up.sh
 	@python3 tests/run.py
 
-# Speed as ratios to a named alternative in the same run, and what verify accepts and refuses.
+# Speed as ratios to a named alternative in the same run, the worked examples of CONTRIBUTING.md, and what verify accepts and
+# refuses.
 bench:
 	cargo bench --package appropo --bench ratios
 	cargo run --release --package appropo --example coverage
@@ -13,5 +14,6 @@ bench:
 	bench/stable_baselines3.sh
 	bench/checkpoints.sh
 	bench/package.sh
+	python3 bench/worked_examples.py
 	cargo build --release --package appropo-cli
 	APPROPO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/appropo python3 bench/verify.py
