@@ -73,6 +73,8 @@ fn what_a_method_cannot_take_is_refused_by_name() {
     let expected = "\"rcpo\" takes half-spaces only, and \"near\" is none; use \"lagrangian\" or \"appropo\"";
     assert_eq!(error.to_string(), expected);
     Appropo::default().check(&problem).unwrap();
+    let scaled = Constraint::at_most("failure", 0.2).unwrap().scaled(10.0);
+    Rcpo::default().check(&rover().constraint(scaled).build().unwrap()).unwrap();
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod allocations;
 mod architecture;
 mod confidence;
+mod cpo;
 mod distilling;
 mod evidence;
 mod lagrangian;

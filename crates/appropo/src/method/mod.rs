@@ -1,6 +1,7 @@
 //! Methods: ways to solve a problem. Each takes a [`Problem`] to an [`Outcome`].
 
 mod appropo;
+mod cpo;
 mod distil;
 mod lagrangian;
 mod objective;
@@ -8,6 +9,7 @@ mod occupancy;
 mod rcpo;
 
 pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};
+pub use cpo::Cpo;
 pub use distil::{Distil, DistilOptions, DistilledPolicy};
 pub use lagrangian::{Lagrangian, LagrangianOptions};
 pub use occupancy::Occupancy;
@@ -168,5 +170,5 @@ pub struct Resume {
 pub type MethodEntry = Registered<fn(&Given, &Registry) -> OptionResult<Arc<dyn Method>>>;
 
 /// The methods that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&MethodEntry; 5] =
-    [&appropo::ENTRY, &occupancy::ENTRY, &lagrangian::ENTRY, &rcpo::ENTRY, &distil::ENTRY];
+pub(crate) static ENTRIES: [&MethodEntry; 6] =
+    [&appropo::ENTRY, &occupancy::ENTRY, &lagrangian::ENTRY, &rcpo::ENTRY, &cpo::ENTRY, &distil::ENTRY];

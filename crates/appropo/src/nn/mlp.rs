@@ -232,6 +232,58 @@ impl Mlp {
         }
     }
 
+    /// Writes how the policy head's outputs change along `direction` among the parameters to where their gradient stands in
+    /// `scratch`, by the forward pass that went before with the same parameters and inputs.
+    ///
+    /// # Panics
+    ///
+    /// If the inputs have another number of rows than the forward pass.
+    pub fn tangent(&self, parameters: &[f32], direction: &[f32], inputs: &[f32], scratch: &mut Scratch) {
+        let rows = self.rows(inputs);
+        let (trunk, [head, _]) = self.parts();
+        let Scratch { policy, hidden, deltas: [below, change], .. } = scratch;
+        assert_eq!(policy.gradient.len(), rows * self.shape.policy, "the policy head's gradient");
+        for (i, layer) in trunk.iter().enumerate() {
+            let (turned, shifted) = layer.of(direction);
+            let output = first(change, rows * layer.outputs);
+            output.chunks_exact_mut(layer.outputs).for_each(|row| row.copy_from_slice(shifted));
+            match (i, self.shape.inputs) {
+                (0, Inputs::OneHot(_)) => {
+                    for (&index, output) in inputs.iter().zip(output.chunks_exact_mut(layer.outputs)) {
+                        add(output, &turned[index as usize * layer.outputs..][..layer.outputs]);
+                    }
+                }
+                (0, Inputs::Vector(width)) => {
+                    add_product(self.arch, View::new(inputs, width), turned, output, layer.outputs);
+                }
+                _ => {
+                    let weights = layer.of(parameters).0;
+                    add_product(
+                        self.arch,
+                        View::new(&hidden[i - 1], layer.inputs),
+                        turned,
+                        output,
+                        layer.outputs,
+                    );
+                    add_product(self.arch, View::new(below, layer.inputs), weights, output, layer.outputs);
+                }
+            }
+            self.shape.activation.pull_back(self.arch, &hidden[i], output);
+            swap(below, change);
+        }
+        let (turned, shifted) = head.of(direction);
+        let last = &hidden[hidden.len() - 1][..rows * head.inputs];
+        policy.gradient.chunks_exact_mut(head.outputs).for_each(|row| row.copy_from_slice(shifted));
+        add_dots(self.arch, last, turned, &mut policy.gradient, head.inputs);
+        add_dots(
+            self.arch,
+            &below[..rows * head.inputs],
+            head.of(parameters).0,
+            &mut policy.gradient,
+            head.inputs,
+        );
+    }
+
     /// Adds to `gradient` the same loss's gradient with respect to the inputs, which are rows of numbers, and leaves the
     /// parameters' aside.
     ///
@@ -381,6 +433,35 @@ mod tests {
                 double[i] = here;
                 let found = f64::from(gradient[i]) - 1.0;
                 assert!((found - slope).abs() < 1e-5 * (1.0 + slope.abs()), "{shape:?} {i}: {found} {slope}");
+            }
+        }
+    }
+
+    #[test]
+    fn tangents_are_those_of_finite_differences() {
+        for shape in shapes() {
+            let (mlp, parameters, inputs) = network(&shape, 5);
+            let mut rng = generator(6);
+            let direction: Vec<f32> = parameters.iter().map(|_| draw(&mut rng)).collect();
+            let mut scratch = mlp.scratch(5);
+            mlp.forward(&parameters, &inputs, &mut scratch);
+            mlp.tangent(&parameters, &direction, &inputs, &mut scratch);
+            let moved = |by: f64| -> Vec<f64> {
+                parameters.iter().zip(&direction).map(|(p, d)| f64::from(*p) + by * f64::from(*d)).collect()
+            };
+            for (row, found) in
+                inputs.chunks_exact(shape.inputs.row()).zip(scratch.policy.gradient.chunks_exact(4))
+            {
+                let (above, under) = (moved(1e-6), moved(-1e-6));
+                let (above, under) =
+                    (reference(&mlp, &above, &wide(row)), reference(&mlp, &under, &wide(row)));
+                for (found, (above, under)) in found.iter().zip(above.iter().zip(&under)) {
+                    let slope = (above - under) / 2e-6;
+                    assert!(
+                        (f64::from(*found) - slope).abs() < 1e-4 * (1.0 + slope.abs()),
+                        "{shape:?}: {found} {slope}"
+                    );
+                }
             }
         }
     }

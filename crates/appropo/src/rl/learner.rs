@@ -130,7 +130,12 @@ impl EpisodeWindow {
 
     /// Their mean; 0 without any.
     pub fn mean(&self) -> Vec<f64> {
-        let count = self.episodes.min(self.most);
+        self.mean_of_latest(self.most)
+    }
+
+    /// The mean of the last `count`, or of as many as there are; 0 without any.
+    pub fn mean_of_latest(&self, count: usize) -> Vec<f64> {
+        let count = count.min(self.episodes).min(self.most);
         let mut mean = vec![0.0; self.dim];
         for episode in self.episodes - count..self.episodes {
             let place = episode % self.most * self.dim;

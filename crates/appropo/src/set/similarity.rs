@@ -138,18 +138,22 @@ impl ConvexSet for Similarity {
     }
 
     fn conic(&self) -> Option<Conic> {
-        let inner = self.set.conic()?;
+        let mut inner = self.set.conic()?;
+        let Some(columns) = &self.columns else {
+            // y = (x − shift)/factor needs no variables of its own.
+            for (row, b) in &mut inner.rows {
+                for (v, coefficient) in row.iter_mut().filter(|(v, _)| *v < inner.dim) {
+                    *coefficient /= self.factor;
+                    *b += *coefficient * self.shift[*v];
+                }
+            }
+            return Some(inner);
+        };
         let mut form = Conic::free(self.dim());
         let y = form.auxiliary(inner.dim);
         let rows = (0..self.dim()).map(|i| {
-            let mut row = vec![(i, 1.0)];
-            match &self.columns {
-                None => row.push((y + i, -self.factor)),
-                Some(columns) => {
-                    row.extend(columns.iter().enumerate().map(|(j, q)| (y + j, -self.factor * q[i])));
-                }
-            }
-            (row, self.shift[i])
+            let turned = columns.iter().enumerate().map(|(j, q)| (y + j, -self.factor * q[i]));
+            (std::iter::once((i, 1.0)).chain(turned).collect(), self.shift[i])
         });
         form.constrain(Cone::Zero(self.dim()), rows);
         let place: Vec<usize> = (y..y + inner.dim).collect();

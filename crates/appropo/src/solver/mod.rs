@@ -11,6 +11,7 @@ mod multipliers;
 mod observer;
 mod occupancy;
 mod record;
+mod trust_region;
 
 pub use appropo::{Goal, Solution, Stop, StopRule, appropo, resume};
 pub use binary_search::binary_search;
@@ -21,3 +22,4 @@ pub use model_based::{MakePlayer, appropo_model_based, resume_model_based};
 pub use multipliers::Pace;
 pub use observer::{Doubts, Judgement, Observer, Observers, Phase, Progress, Round};
 pub use occupancy::{Programme, maximize_occupancy, solve_occupancy};
+pub use trust_region::WithinSet;

@@ -10,6 +10,8 @@ use crate::vector;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Pace {
+    /// Not at all: the learner minds the constraints itself.
+    Still,
     /// By proportional, integral and derivative gains without units: a constraint counts by how far it is from its edge
     /// beside how much episodes vary, a price by what the objective varies by for what the constraint does, and time by the
     /// share of all samples.
@@ -89,6 +91,7 @@ impl Multipliers {
             let distance = vector::distance(&z[range.clone()], &nearest);
             self.units[number] = self.units[number].max(distance).max(deviation);
             match self.pace {
+                Pace::Still => {}
                 Pace::Gradient { rate, most, .. } => {
                     step(block, &z[range.clone()], &mut self.sums[range.clone()], rate);
                     self.prices[range.clone()].copy_from_slice(&self.sums[range.clone()]);

@@ -18,6 +18,8 @@ pub(super) struct Batch {
     pub actions: Vec<f32>,
     /// ln π(a|s) when it was drawn.
     pub log_probabilities: Vec<f32>,
+    /// The steps of the episode that went before.
+    pub elapsed: Vec<u32>,
     /// The part of the episode that was left.
     pub left: Vec<f32>,
     /// What the critic is to predict the sum of.
@@ -41,6 +43,7 @@ impl Batch {
             inputs: vec![0.0; rows * inputs],
             actions: vec![0.0; rows * actions],
             log_probabilities: vec![0.0; rows],
+            elapsed: vec![0; rows],
             left: vec![1.0; rows],
             gains: vec![0.0; rows * heads],
             values: vec![0.0; rows * heads],

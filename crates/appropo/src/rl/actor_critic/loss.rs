@@ -9,23 +9,21 @@ impl ActorCritic {
     /// Adds up the gradient of the mean loss over rows `order[range]`. `pull` is the derivative of a row's policy
     /// loss by ln π(a|s), given ln π(a|s) now, the same when the action was drawn, and the advantage.
     pub(super) fn accumulate(&mut self, range: Range<usize>, pull: impl Fn(f32, f32, f32) -> f32) {
-        let Self { batch, actor, critic, actions, acting, valuing, options, .. } = self;
-        let (entries, heads, width) =
-            (self.episodes[0].observation().len(), self.weights.len(), self.action.len());
+        self.accumulate_policy(range.clone(), pull);
+        self.accumulate_critic(range);
+    }
+
+    fn accumulate_policy(&mut self, range: Range<usize>, pull: impl Fn(f32, f32, f32) -> f32) {
+        let Self { batch, actor, actions, acting, options, inputs, .. } = self;
+        let (entries, width) = (self.episodes[0].observation().len(), self.action.len());
         let outputs = actor.shape().policy;
         let share = 1.0 / range.len() as f32;
         let own = actor.parameters() + actions.parameters();
-        let (policy, critic_parameters) = self.parameters.split_at(own);
-        let (actor_parameters, deviations) = policy.split_at(actor.parameters());
-        let (policy_gradient, critic_gradient) = self.gradient.split_at_mut(own);
-        let (actor_gradient, deviation_gradient) = policy_gradient.split_at_mut(actor.parameters());
+        let (parameters, deviations) = self.parameters[..own].split_at(actor.parameters());
+        let (gradient, deviation_gradient) = self.gradient[..own].split_at_mut(actor.parameters());
         for rows in self.order[range].chunks(ROWS) {
-            self.inputs.clear();
-            for row in rows.iter().map(|row| *row as usize) {
-                self.inputs.extend_from_slice(&batch.inputs[row * entries..(row + 1) * entries]);
-            }
-            actor.forward(actor_parameters, &self.inputs, acting);
-            critic.forward(critic_parameters, &self.inputs, valuing);
+            gather(&batch.inputs, entries, rows, inputs);
+            actor.forward(parameters, inputs, acting);
             for (place, row) in rows.iter().map(|row| *row as usize).enumerate() {
                 let (policy, pulled) = head_row(&mut acting.policy, place, outputs);
                 let action = &batch.actions[row * width..(row + 1) * width];
@@ -39,6 +37,22 @@ impl ActorCritic {
                         pull_means(policy, pulled, (deviations, deviation_gradient), action, pull, entropy)
                     }
                 }
+            }
+            actor.backward(parameters, inputs, acting, gradient);
+        }
+    }
+
+    /// The critic's part of the same.
+    pub(super) fn accumulate_critic(&mut self, range: Range<usize>) {
+        let Self { batch, critic, valuing, options, inputs, .. } = self;
+        let (entries, heads) = (self.episodes[0].observation().len(), self.weights.len());
+        let share = 1.0 / range.len() as f32;
+        let own = self.actor.parameters() + self.actions.parameters();
+        let (parameters, gradient) = (&self.parameters[own..], &mut self.gradient[own..]);
+        for rows in self.order[range].chunks(ROWS) {
+            gather(&batch.inputs, entries, rows, inputs);
+            critic.forward(parameters, inputs, valuing);
+            for (place, row) in rows.iter().map(|row| *row as usize).enumerate() {
                 let (values, pulled) = head_row(&mut valuing.value, place, heads);
                 let targets = &batch.targets[row * heads..(row + 1) * heads];
                 let left = batch.left[row];
@@ -46,8 +60,7 @@ impl ActorCritic {
                     pulled[head] = share * options.vf_coef * left * (left * values[head] - targets[head]);
                 }
             }
-            actor.backward(actor_parameters, &self.inputs, acting, actor_gradient);
-            critic.backward(critic_parameters, &self.inputs, valuing, critic_gradient);
+            critic.backward(parameters, inputs, valuing, gradient);
         }
     }
 
@@ -58,6 +71,14 @@ impl ActorCritic {
         self.optimizer.step(&mut self.parameters, &self.gradient);
         self.gradient.fill(0.0);
         Ok(())
+    }
+}
+
+/// The inputs of some rows, one after another.
+fn gather(all: &[f32], entries: usize, rows: &[u32], inputs: &mut Vec<f32>) {
+    inputs.clear();
+    for row in rows.iter().map(|row| *row as usize) {
+        inputs.extend_from_slice(&all[row * entries..(row + 1) * entries]);
     }
 }
 

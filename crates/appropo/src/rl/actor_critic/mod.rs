@@ -7,6 +7,7 @@ mod options;
 mod play;
 mod ppo;
 mod recall;
+mod trust_region;
 
 pub use a2c::A2cOptions;
 pub(super) use a2c::ENTRY as A2C_ENTRY;
@@ -14,6 +15,7 @@ pub use batch::Collect;
 pub use options::{ActorCriticOptions, Critic, OptimizerKind, Schedule, Update};
 pub(super) use ppo::ENTRY as PPO_ENTRY;
 pub use ppo::PpoOptions;
+pub use trust_region::{Aim, TrustRegion, TrustRegionOptions};
 
 use std::sync::Arc;
 
@@ -28,6 +30,7 @@ use crate::random::Generator;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use batch::Batch;
 use recall::Recall;
+use trust_region::Region;
 
 /// The most of any count that an option of a learner may be.
 pub(super) const MOST: u64 = 10_000_000;
@@ -54,6 +57,8 @@ pub struct ActorCritic {
     /// `None` where nothing is learnt from again.
     recall: Option<Recall>,
     recalled: Batch,
+    /// `None` where the policy follows the gradient of a reward.
+    region: Option<Region>,
     /// The actor's parameters, those of `actions`, and the critic's.
     parameters: Vec<f32>,
     gradient: Vec<f32>,
@@ -149,6 +154,7 @@ impl ActorCritic {
             returns: ReturnScale::new(rewards, num_envs),
             novelty,
             recall: recalls.then(|| Recall::new(entries, space.entries(), dim, num_envs)),
+            region: None,
             recalled: Batch::new(recall::DRAWN, 1, entries, space.entries(), heads),
             parameters: vec![0.0; count],
             gradient: vec![0.0; count],
@@ -173,13 +179,17 @@ impl ActorCritic {
 
     /// A learner as the options of problems make it.
     fn for_context(context: LearnerContext, options: ActorCriticOptions) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(Self::in_context(context, options)?))
+    }
+
+    fn in_context(context: LearnerContext, options: ActorCriticOptions) -> Result<Self> {
         let LearnerContext { envs, gamma, limit, finite_horizon, samples, rng, .. } = context;
         let mut learner = Self::new(envs, gamma, limit, options, rng)?;
         learner.budget = Some(samples);
-        Ok(Box::new(match finite_horizon {
+        Ok(match finite_horizon {
             Some(horizon) => learner.finite_horizon(horizon),
             None => learner,
-        }))
+        })
     }
 
     /// The same learner where nothing is measured any more when an episode is cut off, after `horizon` steps or as the
@@ -214,6 +224,7 @@ pub(super) fn part_left(horizon: usize, steps: usize, gamma: f32) -> f32 {
 impl Learner for ActorCritic {
     fn learn(&mut self, weights: &[f64], window: &mut EpisodeWindow) -> Result<usize> {
         dimension("reward weights", weights.len(), self.episodes[0].z().len())?;
+        let over = window.episodes();
         self.play(weights, window)?;
         self.scale_gains(weights);
         self.batch.estimate_advantages(self.gamma, self.options.gae_lambda as f32, &self.weights);
@@ -223,9 +234,10 @@ impl Learner for ActorCritic {
             let left = 1.0 - self.taken as f64 / budget.max(1) as f64;
             self.optimizer.rate = self.options.learning_rate * left.clamp(0.0, 1.0);
         }
-        match self.options.update {
-            Update::A2c => self.a2c_update()?,
-            Update::Ppo { clip_range, n_epochs, batch_size } => {
+        match (self.region.clone(), self.options.update) {
+            (Some(region), _) => self.trust_region_update(&region, window.episodes() - over, window)?,
+            (None, Update::A2c) => self.a2c_update()?,
+            (None, Update::Ppo { clip_range, n_epochs, batch_size }) => {
                 self.ppo_update(clip_range, n_epochs, batch_size)?
             }
         }

@@ -40,6 +40,7 @@ impl ActorCritic {
         }
         for env in 0..num_envs {
             let (row, episode) = (first + env, &self.episodes[env]);
+            self.batch.elapsed[row] = episode.steps() as u32;
             self.batch.left[row] = self.left(episode.steps());
             let input = &mut self.batch.inputs[row * entries..(row + 1) * entries];
             self.frame.input(episode.observation(), input);
