@@ -90,6 +90,8 @@ pub enum Command {
     Maximize(Optimize),
     /// Find the smallest value of one measure subject to the constraints
     Minimize(Optimize),
+    /// Run several methods on several problems, side by side, and compare what they come to
+    Compare(Compare),
     /// Repeat the paper's experiments and write their data and figures
     Reproduce(Reproduce),
     /// Read a problem and say what it states
@@ -177,6 +179,52 @@ impl Distil {
 
 /// Seconds between checkpoints.
 const EVERY: f64 = 60.0;
+
+#[derive(Args)]
+pub struct Compare {
+    /// Problem files, or names of built-in problems
+    #[arg(required = true)]
+    pub problems: Vec<String>,
+    /// The methods, with commas between them; appropo:ppo is one with an oracle
+    #[arg(long, required = true, value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
+    pub methods: Vec<String>,
+    /// The first seed
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=u64::from(u32::MAX)))]
+    pub seed: u64,
+    /// How many seeds
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub seeds: u64,
+    /// The measure to maximise in every problem
+    #[arg(long, conflicts_with = "minimize")]
+    pub maximize: Option<String>,
+    /// The measure to minimise in every problem
+    #[arg(long)]
+    pub minimize: Option<String>,
+    /// Steps of learning
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    samples: Option<u64>,
+    /// Any key of the table [solve], such as ppo.learning_rate=3e-4; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
+    settings: Vec<(Vec<String>, Value)>,
+    /// The folder of the runs and pages; what is finished there is not run again
+    #[arg(long, default_value = "comparison")]
+    pub out: String,
+    /// Runs at a time; as many as there are processors by default
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Compare {
+    /// What is given, as the table `[solve]` has it.
+    pub fn table(&self) -> Table {
+        let mut table = table_of(&self.settings);
+        self.samples.into_iter().for_each(|samples| table.set("samples", samples));
+        table
+    }
+}
 
 #[derive(Args)]
 pub struct Reproduce {

@@ -109,7 +109,11 @@ impl From<ExperimentError> for Failure {
         match error {
             ExperimentError::Library(error) => Failure::Library(error),
             ExperimentError::Problem(diagnostic) => Failure::Problem(diagnostic),
-            ExperimentError::Folder { .. } => Failure::Input(error.to_string()),
+            ExperimentError::Run(error) => Failure::Files(error),
+            ExperimentError::Folder { .. }
+            | ExperimentError::Taken { .. }
+            | ExperimentError::Twice { .. }
+            | ExperimentError::Other { .. } => Failure::Input(error.to_string()),
             other => Failure::Other(other.to_string()),
         }
     }

@@ -1,4 +1,5 @@
 mod check;
+mod compare;
 mod distil;
 mod evaluate;
 mod export;
@@ -37,6 +38,7 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Report { folders, out } => report::run(folders, out.as_deref()),
         Command::Maximize(arguments) => solve::optimize(arguments, Direction::Maximize),
         Command::Minimize(arguments) => solve::optimize(arguments, Direction::Minimize),
+        Command::Compare(arguments) => compare::run(arguments),
         Command::Reproduce(arguments) => {
             let threads = arguments.threads.unwrap_or(0).into();
             Ok(Output::of(reproduce(Path::new(&arguments.out), arguments.quick, threads)?))

@@ -7,10 +7,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
-use crate::{ExperimentError, Result};
+use crate::{ExperimentError, Result, bar, pool};
 use run::{Look, Method, Rover};
 
 /// A method with its name in figures and files, and the runs of all seeds.
@@ -83,8 +82,7 @@ fn tuning_methods() -> Vec<(String, Method)> {
 pub fn reproduce(folder: &Path, quick: bool, threads: usize) -> Result<String> {
     let made = std::fs::create_dir_all(folder);
     made.map_err(|source| ExperimentError::Folder { path: folder.to_owned(), source })?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| ExperimentError::Threads(error.to_string()))?;
+    let pool = pool(threads)?;
     let (seeds, samples) = if quick { (1, 10_000) } else { (25, 25_000) };
     let rover = Rover::new(samples)?;
     let play = |title: &'static str, methods| pool.install(|| all(title, &rover, methods, seeds));
@@ -122,10 +120,7 @@ fn all(
 ) -> Result<Vec<Series>> {
     let jobs: Vec<(Method, u64)> =
         methods.iter().flat_map(|(_, method)| (0..seeds).map(|seed| (*method, seed))).collect();
-    // Shown on terminals only.
-    let bar = ProgressBar::new(jobs.len() as u64).with_message(title);
-    let template = "{msg} [{bar:20}] {pos} of {len} runs, {per_sec}, {eta} left";
-    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = bar(jobs.len() as u64, title);
     let runs: Vec<Vec<Look>> = jobs
         .par_iter()
         .map(|(method, seed)| {
