@@ -294,7 +294,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 impl Compared {
     /// The table, what was left out and why, and where the pages are.
     pub fn text(&self) -> String {
-        let head = ["problem", "method", "feasible", "samples", "value", "outside", "seconds"];
+        let head = ["problem", "method", "feasible", "samples", "value", "outside", "time"];
         let mut lines = vec![head.map(String::from)];
         lines.extend(self.rows.iter().map(|row| {
             [
@@ -304,7 +304,7 @@ impl Compared {
                 row.samples.map_or("-".into(), |samples| samples.to_string()),
                 row.value.map_or("-".into(), |value| format!("{value:.4}")),
                 row.outside.map_or("-".into(), |share| format!("{:.0}%", 100.0 * share)),
-                format!("{:.1}", row.seconds),
+                format!("{:.1} s", row.seconds),
             ]
         }));
         let mut text = String::new();
@@ -312,7 +312,11 @@ impl Compared {
             let widths =
                 (0..head.len()).map(|i| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0));
             let cells = line.iter().zip(widths).enumerate().map(|(i, (cell, width))| {
-                if i < 2 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                if i < 2 || i + 1 == head.len() {
+                    format!("{cell:<width$}")
+                } else {
+                    format!("{cell:>width$}")
+                }
             });
             let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
         }

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from ._appropo import AppropoError, ProblemError, RunError, SetError, WorldError, __version__
 from .choices import (
     A2C,
+    CPO,
     OGD,
     PPO,
     RCPO,
@@ -89,6 +90,7 @@ __all__ = [
     "Blackwell",
     "Box",
     "BuiltIn",
+    "CPO",
     "Constraint",
     "ConvexSet",
     "Custom",

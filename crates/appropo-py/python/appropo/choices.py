@@ -412,3 +412,49 @@ class RCPO(Choice):
     multiplier_init: Any = None
     multiplier_lr: Any = None
     multiplier_max: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class CPO(Choice):
+    """Constrained policy optimisation: every step keeps the constraints as far as is expected, for any set.
+
+    target_kl: How far a step may move the policy: the mean Kullback-Leibler divergence. By default 0.01.
+
+    cg_damping: What is added to the Fisher matrix. By default 0.1.
+
+    cg_max_steps: Steps of conjugate gradients for every measurement. By default 10.
+
+    learning_rate: The step size of the critic. By default 0.001.
+
+    n_critic_updates: Passes of the critic over what was played. By default 10.
+
+    batch_size: Rows of a step of the critic. By default 64.
+
+    n_steps: Steps played in each environment between two steps of the policy; by default 128 or 256.
+
+    gamma: The discount that is learnt with, unless the problem's is less. By default 0.99.
+
+    gae_lambda: λ of generalised advantages. By default 0.95.
+
+    norm_obs: Whether observations that are numbers are brought to mean 0 and deviation 1. By default true.
+
+    net_arch: Units of each hidden layer; by default one layer of 128, or two of 64.
+
+    activation_fn: The activation of hidden layers. By default "tanh".
+    """
+
+    kind = "method"
+    name = "cpo"
+
+    target_kl: Any = None
+    cg_damping: Any = None
+    cg_max_steps: Any = None
+    learning_rate: Any = None
+    n_critic_updates: Any = None
+    batch_size: Any = None
+    n_steps: Any = None
+    gamma: Any = None
+    gae_lambda: Any = None
+    norm_obs: Any = None
+    net_arch: Any = None
+    activation_fn: Any = None
