@@ -16,13 +16,13 @@ use crate::player::{FullyCorrectiveOptions, MakePlayer, Player, PlayerContext};
 use crate::problem::{Objective, Problem};
 use crate::random;
 use crate::registry::Registry;
-use crate::rl::actor_critic::PpoOptions;
+use crate::rl::actor_critic::{Aim, PpoOptions};
 use crate::rl::soft_actor_critic::SacOptions;
 use crate::set::SharedSet;
 use crate::solver::{
-    Doubts, Goal, Maximum, Observer, Round, Solution, Stop, StopRule, appropo, appropo_model_based,
-    binary_search, maximize, maximize_model_based, resume, resume_maximize, resume_maximize_model_based,
-    resume_model_based, with_free_objective,
+    Doubts, Goal, Maximum, Observer, Round, Solution, Stop, StopRule, WithinSet, appropo,
+    appropo_model_based, binary_search, maximize, maximize_model_based, resume, resume_maximize,
+    resume_maximize_model_based, resume_model_based, with_free_objective,
 };
 
 words! {
@@ -192,6 +192,7 @@ impl Appropo {
         problem: &Problem,
         selection: &Selection,
         budget: &Budget,
+        aim: Option<Arc<dyn Aim>>,
         rng: &mut random::Generator,
     ) -> Result<AnyOracle> {
         self.oracle_for(problem).make(OracleContext {
@@ -199,6 +200,7 @@ impl Appropo {
             selection,
             discounting: *problem.discounting(),
             samples: budget.samples,
+            aim,
             stop: budget.stop.clone(),
             rng,
         })
@@ -215,7 +217,7 @@ impl Appropo {
         let (set, rule) = (problem.target().set(), self.rule(budget));
         let radius = || self.radius(problem);
         let context = self.context(problem, budget, &radius);
-        match self.make_oracle(problem, problem.target().selection(), budget, rng)? {
+        match self.make_oracle(problem, problem.target().selection(), budget, None, rng)? {
             AnyOracle::Responding(mut oracle) => {
                 let (player, oracle) = (&mut *self.make_player(set, &context)?, &mut *oracle);
                 match state {
@@ -281,7 +283,9 @@ impl Appropo {
         let (set, rule) = (problem.target().set(), self.rule(budget));
         let radius = || self.radius(problem);
         let context = PlayerContext { selection, ..self.context(problem, budget, &radius) };
-        match self.make_oracle(problem, selection, budget, rng)? {
+        // Where the set has no conic form, a learner follows multipliers only.
+        let aim = WithinSet::new(Arc::clone(set), true).ok().map(|aim| Arc::new(aim) as _);
+        match self.make_oracle(problem, selection, budget, aim, rng)? {
             AnyOracle::Responding(mut oracle) => {
                 let player = &mut *self.make_player(&with_free_objective(set)?, &context)?;
                 let oracle = &mut *oracle;

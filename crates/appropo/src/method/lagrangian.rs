@@ -150,6 +150,7 @@ pub(super) fn run(problem: &Problem, task: Task, learner: &dyn MakeOracle, pace:
         selection: &selection,
         discounting: *problem.discounting(),
         samples: budget.samples,
+        aim: None,
         stop: budget.stop.clone(),
         rng: &mut rng,
     })?;

@@ -62,9 +62,17 @@ impl MakeOracle for Learned {
         let finite_horizon = context.is_finite_horizon().then_some(horizon);
         let env_alone = context.environment(None)?;
         let rng = random::split(context.rng);
-        let samples = context.samples;
-        let learner =
-            self.learner.make(LearnerContext { env, envs, gamma, limit, finite_horizon, samples, rng })?;
+        let (samples, aim) = (context.samples, context.aim.clone());
+        let learner = self.learner.make(LearnerContext {
+            env,
+            envs,
+            gamma,
+            limit,
+            finite_horizon,
+            samples,
+            aim,
+            rng,
+        })?;
         let estimator = MonteCarlo::new(Episode::new(env_alone, gamma, limit), context.rng);
         let oracle = LearnedOracle::new(learner, estimator, samples, self.options.clone())?;
         let is_counted = env.observations().count().is_some();
@@ -184,6 +192,7 @@ impl LearnedOracle {
     fn begin(&mut self, lam: &[f64], offset: f64) -> Result<()> {
         self.window.clear();
         self.iterates.clear();
+        self.learner.lead(false);
         let failures = self.answers.failures(lam);
         let share = if self.is_remembering && failures % ALONE != 1 { REMEMBERED } else { 0.0 };
         let lesson = self.answers.lesson(lam, share);
@@ -370,11 +379,18 @@ impl Follow for LearnedOracle {
         self.learner.start_afresh();
     }
 
+    fn lead(&mut self, is_leading: bool) -> bool {
+        self.window.clear();
+        self.iterates.clear();
+        self.learner.lead(is_leading)
+    }
+
     fn players(&self) -> (Mixed, Estimate) {
         (self.iterates(), self.window.estimate())
     }
 
     fn answer(&mut self, lam: &[f64]) -> Response {
+        self.call = None;
         let (policy, estimate) = self.players();
         self.response(lam, policy, estimate, false)
     }

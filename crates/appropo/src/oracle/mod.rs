@@ -30,6 +30,7 @@ use crate::measurement::{Discounting, Estimate, Selection, Spread};
 use crate::options::{Given, Registered, Result as OptionResult, Table};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::random::Generator;
+use crate::rl::actor_critic::Aim;
 use crate::set::SharedSet;
 use crate::state::Checkpoint;
 
@@ -110,6 +111,9 @@ pub trait Follow {
 
     /// Goes on from a policy drawn at random.
     fn start_afresh(&mut self);
+
+    /// Lets who knows what all of the search is for play from here on, or no longer. `false` where there is no one.
+    fn lead(&mut self, is_leading: bool) -> bool;
 
     /// Those who played these episodes, and what they measured.
     fn players(&self) -> (Mixed, Estimate);
@@ -220,6 +224,8 @@ pub struct OracleContext<'a> {
     pub discounting: Discounting,
     /// Steps it may take in the environment.
     pub samples: u64,
+    /// What all of the search is for, where a learner may know.
+    pub aim: Option<Arc<dyn Aim>>,
     /// Says whether to stop.
     pub stop: Option<StopSignal>,
     /// All random draws.

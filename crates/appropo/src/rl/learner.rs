@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::actor_critic::Aim;
 use crate::env::{EnvSpec, Environment};
 use crate::error::{Error, Result};
 use crate::measurement::Estimate;
@@ -27,6 +28,11 @@ pub trait Learner: Checkpoint {
 
     /// Goes on from a policy that tries more than the present one, where it can.
     fn explore_again(&mut self) {}
+
+    /// Lets who knows the problem's aim play from here on, or no longer; `false` where there is no one.
+    fn lead(&mut self, _is_leading: bool) -> bool {
+        false
+    }
 
     /// Whether a policy that was saved could be one of its own.
     fn fits(&self, _: &AnyPolicy) -> bool {
@@ -72,6 +78,8 @@ pub struct LearnerContext<'a> {
     pub finite_horizon: Option<Option<usize>>,
     /// Steps that all learning may take.
     pub samples: u64,
+    /// What all of the search is for, where that is known.
+    pub aim: Option<Arc<dyn Aim>>,
     /// All random draws.
     pub rng: Generator,
 }

@@ -111,7 +111,7 @@ pub fn appropo(
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
     let mut record = Record::new(set.dim());
-    let stop = Game { set, player, oracle, rule, record: &mut record }.play(observer)?;
+    let stop = Game::new(set, player, oracle, rule, &mut record).play(observer)?;
     Ok(record.solution(set, oracle.samples(), stop, rule.tolerance))
 }
 
@@ -128,7 +128,7 @@ pub fn resume(
     let mut loader = Loader::new(state);
     let mut record = load(&mut loader, set, player, oracle)?;
     loader.finish()?;
-    let stop = Game { set, player, oracle, rule, record: &mut record }.play(observer)?;
+    let stop = Game::new(set, player, oracle, rule, &mut record).play(observer)?;
     Ok(record.solution(set, oracle.samples(), stop, rule.tolerance))
 }
 
@@ -156,12 +156,26 @@ pub(super) struct Game<'a> {
     pub oracle: &'a mut dyn Respond,
     pub rule: &'a StopRule,
     pub record: &'a mut Record,
+    /// The samples after which a learner answers with what it has.
+    pub until: u64,
 }
 
 /// Standard errors by which fresh episodes must keep away from the set's edge to confirm a mixture.
 pub(super) const CONFIRMING_ERRORS: f64 = 4.0;
 /// Episodes before which nothing is confirmed: the budget may end after two.
 const FEWEST_CONFIRMING: usize = 10;
+
+impl<'a> Game<'a> {
+    pub fn new(
+        set: &'a SharedSet,
+        player: &'a mut dyn Player,
+        oracle: &'a mut dyn Respond,
+        rule: &'a StopRule,
+        record: &'a mut Record,
+    ) -> Self {
+        Self { set, player, oracle, rule, record, until: u64::MAX }
+    }
+}
 
 impl Game<'_> {
     /// One round of Algorithm 2.
@@ -188,6 +202,12 @@ impl Game<'_> {
         loop {
             if let Some(response) = self.oracle.work(lam, offset)? {
                 return Ok(response);
+            }
+            if self.oracle.samples() >= self.until
+                && let Some(learner) = self.oracle.following()
+                && learner.players().1.count() > 1
+            {
+                return Ok(learner.answer(lam));
             }
             self.show_progress(rest, observer)?;
         }

@@ -31,15 +31,22 @@ impl DualAscent {
         Self { multipliers, samples, between: samples / answers as f64, moved: 0, answered: 0 }
     }
 
+    /// λ as it is now.
+    pub fn lam(&self) -> Vec<f64> {
+        self.multipliers.lam()
+    }
+
     /// Whether it has begun to learn.
-    pub fn has_begun(&self) -> bool {
+    fn has_begun(&self) -> bool {
         self.moved > 0
     }
 
-    /// Begins after so many samples of something else, with a policy drawn at random.
-    pub fn begin(&mut self, oracle: &mut dyn Respond) -> Result<()> {
+    /// Begins with a policy drawn at random, or goes on, after so many samples of something else.
+    pub fn go_on(&mut self, oracle: &mut dyn Respond) -> Result<()> {
+        if !self.has_begun() {
+            oracle.following().ok_or_else(no_learner)?.start_afresh();
+        }
         (self.moved, self.answered) = (oracle.samples(), oracle.samples());
-        oracle.following().ok_or_else(no_learner)?.start_afresh();
         Ok(())
     }
 

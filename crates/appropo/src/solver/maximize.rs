@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -122,9 +123,9 @@ pub fn maximize(
     let (constraints, set) = (set, with_free_objective(set)?);
     let rule = StopRule { goal: Goal::Feasibility, ..*rule };
     let mut record = Record::new(set.dim());
-    let game = Game { set: &set, player, oracle, rule: &rule, record: &mut record };
-    let lead = leading(constraints, &rule);
-    Search { game, top: Top::default(), best: None, step: 0.0, ended: 0, lead }.run(observer)
+    let game = Game::new(&set, player, oracle, &rule, &mut record);
+    let lead = Lead::new(constraints, &rule);
+    Search { game, top: Top::default(), best: None, step: 0.0, ended: 0, asking: None, lead }.run(observer)
 }
 
 /// [`maximize`] from where [`Round::state`](super::Round::state) was taken, with a player and an oracle that were made as
@@ -144,12 +145,12 @@ pub fn resume_maximize(
     let top = Top::load(&mut loader)?;
     let best = Confirmed::load(&mut loader, set.dim(), &|policy| oracle.fits(policy))?;
     let step = loader.get_where("a step", |step: &f64| (0.0..=f64::MAX).contains(step))?;
-    let ended = loader.get()?;
-    let mut lead = leading(constraints, &rule);
+    let (ended, asking) = (loader.get()?, loader.get()?);
+    let mut lead = Lead::new(constraints, &rule);
     lead.load(&mut loader)?;
     loader.finish()?;
-    let game = Game { set: &set, player, oracle, rule: &rule, record: &mut record };
-    Search { game, top, best, step, ended, lead }.run(observer)
+    let game = Game::new(&set, player, oracle, &rule, &mut record);
+    Search { game, top, best, step, ended, asking, lead }.run(observer)
 }
 
 struct Search<'a> {
@@ -161,13 +162,15 @@ struct Search<'a> {
     step: f64,
     /// The samples at which the last round ended.
     ended: u64,
-    lead: DualAscent,
+    /// The samples until which an open question may take.
+    asking: Option<u64>,
+    lead: Lead,
 }
 
-/// The shares of the samples between which a learner follows multipliers, and its answers meanwhile. One that is asked about
-/// one extreme after the other is soon safe, but may learn to stand still, which is hard to leave again; one that follows
-/// multipliers moves on, but is not always safe in the end. The master problem has the answers of both.
-const LEADING: std::ops::Range<f64> = 0.2..0.6;
+/// The shares of the samples between which a learner is not asked about λ but goes on by itself, and its answers meanwhile.
+/// One that is asked about one extreme after the other is soon safe, but may learn to stand still, which is hard to leave
+/// again; one that goes on by itself moves on, but is not always safe in the end. The master problem has the answers of both.
+const LEADING: Range<f64> = 0.1..0.75;
 const LEADS: u64 = 40;
 /// The share of the samples after which nothing new is asked for: the policies that carry weight are played again, so that
 /// their mixture needs less of a margin, and after every such share it is confirmed.
@@ -179,6 +182,8 @@ const PACE: Pace = Pace::Pid { kp: 0.0, ki: 2.0, kd: 0.0 };
 /// Standard errors by which fresh episodes must keep away from the set's edge: more than for feasibility, since a maximum
 /// lies at the edge and the best of several is taken.
 const SURE: f64 = 2.0;
+/// The same once policies that carry weight have been played again, which says much by itself.
+const NEARLY_SURE: f64 = 1.0;
 
 /// The first improvement that is asked for, in deviations of an episode, and how it changes once it was found or not.
 const FIRST_STEP: f64 = 0.1;
@@ -223,15 +228,32 @@ impl Search<'_> {
     /// One round: of the game while the hull is outside the set, then of column generation. Returns by how much the answer
     /// is better than the mixture at the prices in force.
     fn round(&mut self, observer: &mut dyn Observer) -> Result<(f64, Duration)> {
-        if self.is_leading()
+        if self.asking.is_none()
+            && self.is_leading()
             && let Some(taken) = self.follow(observer)?
         {
             return Ok((0.0, taken));
         }
+        let is_first = self.game.record.rounds() == 0;
+        let until = self.asking.unwrap_or_else(|| self.until(is_first));
+        self.asking = Some(until);
+        self.game.until = until;
+        let answered = self.question(is_first, observer)?;
+        self.asking = None;
+        Ok(answered)
+    }
+
+    /// The samples until which a question that is asked now may take: those at which something else begins.
+    fn until(&self, is_first: bool) -> u64 {
+        let (samples, rule) = (self.game.oracle.samples(), self.game.rule);
+        let ends = [LEADING.start, SETTLING].map(|end| share(end, rule));
+        ends.into_iter().find(|end| samples < *end && !is_first).unwrap_or(u64::MAX)
+    }
+
+    fn question(&mut self, is_first: bool, observer: &mut dyn Observer) -> Result<(f64, Duration)> {
         let is_pursuing = self.pursuit()?.is_pursuing();
-        let Self { game, top, best, step, ended, lead } = self;
-        let rest = |to: &mut Saver| save(top, best, (*step, *ended), lead, to);
-        let is_first = game.record.rounds() == 0;
+        let Self { game, top, best, step, ended, asking, lead } = self;
+        let rest = |to: &mut Saver| save(top, best, (*step, *ended, *asking), lead, to);
         if !is_first && !is_pursuing {
             return Ok((0.0, game.round(&rest, observer)?));
         }
@@ -259,31 +281,32 @@ impl Search<'_> {
         is_time && self.game.oracle.following().is_some()
     }
 
-    /// Takes the learner's next answer while it follows the multipliers; `None` where the samples for that end before it.
+    /// Takes the learner's next answer while it goes on by itself; `None` where the samples for that end before there is one.
     fn follow(&mut self, observer: &mut dyn Observer) -> Result<Option<Duration>> {
         let asked = Instant::now();
-        if !self.lead.has_begun() {
-            self.lead.begin(self.game.oracle)?;
-        }
+        let ascent = self.lead.turn(self.game.oracle, self.game.rule)?;
         let lam = loop {
-            if let Some(lam) = self.lead.work(self.game.oracle)? {
+            if let Some(lam) = self.lead.ascents[ascent].work(self.game.oracle)? {
                 break lam;
             }
             if !self.is_leading() {
-                return Ok(None);
+                break self.lead.ascents[ascent].lam();
             }
             self.game.show_progress(&|to| self.save(to), observer)?;
         };
         let game = &mut self.game;
-        let Some(learner) = game.oracle.following() else { return Ok(None) };
+        let Some(learner) = game.oracle.following().filter(|learner| learner.players().1.count() > 1) else {
+            return Ok(None);
+        };
         let response = learner.answer(&lam);
+        self.lead.take(ascent, &response.z_hat, game.set, game.rule);
         game.player.observe(&response.z_hat, response.spread.as_ref())?;
         game.record.add(Decision { lam, offset: f64::INFINITY }, response, game.player);
         Ok(Some(asked.elapsed()))
     }
 
     fn save(&self, to: &mut Saver) {
-        save(&self.top, &self.best, (self.step, self.ended), &self.lead, to);
+        save(&self.top, &self.best, (self.step, self.ended, self.asking), &self.lead, to);
     }
 
     fn reason_to_stop(&mut self, gain: f64) -> Result<Option<Stop>> {
@@ -333,7 +356,7 @@ impl Search<'_> {
                 self.game.record.latest().1.gave_up || self.game.oracle.samples() >= self.game.rule.samples;
             let is_settling = self.game.oracle.samples() >= share(SETTLING, self.game.rule);
             if self.is_promising(is_settling) {
-                self.confirm()?;
+                self.confirm(if is_settling { NEARLY_SURE } else { SURE })?;
             }
             if is_spent {
                 return Ok(Some(Stop::Samples));
@@ -368,8 +391,8 @@ impl Search<'_> {
 
     /// Plays the mixture afresh, and keeps it if it holds the constraints and is the best so far. If it does not hold them,
     /// the margin grows.
-    fn confirm(&mut self) -> Result<()> {
-        let afresh = self.game.play_afresh(SURE)?;
+    fn confirm(&mut self, errors: f64) -> Result<()> {
+        let afresh = self.game.play_afresh(errors)?;
         let mixture = self.game.record.mixture();
         let confirmed = match afresh {
             Some((false, _)) => return self.game.increase_margin().map(drop),
@@ -436,11 +459,18 @@ impl Search<'_> {
 }
 
 /// What a search goes on from besides its game.
-fn save(top: &Top, best: &Option<Confirmed>, (step, ended): (f64, u64), lead: &DualAscent, to: &mut Saver) {
+fn save(
+    top: &Top,
+    best: &Option<Confirmed>,
+    (step, ended, asking): (f64, u64, Option<u64>),
+    lead: &Lead,
+    to: &mut Saver,
+) {
     top.save(to);
     to.put(best);
     to.put(&step);
     to.put(&ended);
+    to.put(&asking);
     lead.save(to);
 }
 
@@ -448,12 +478,74 @@ fn share(of: f64, rule: &StopRule) -> u64 {
     (of * rule.samples as f64) as u64
 }
 
-fn leading(constraints: &SharedSet, rule: &StopRule) -> DualAscent {
-    DualAscent::new(
-        Multipliers::new(constraints, true, PACE),
-        share(LEADING.end - LEADING.start, rule),
-        LEADS,
-    )
+/// A learner that goes on by itself: for a fourth of the time it follows multipliers, for another it takes steps within a
+/// trust region, where it can, and from then on what has brought more.
+struct Lead {
+    ascents: [DualAscent; 2],
+    /// The best answer of each: how far inside it was, at most 0, and the objective.
+    best: [Option<(f64, f64)>; 2],
+    /// Whose turn it is.
+    now: Option<usize>,
+}
+
+const MULTIPLIERS: usize = 0;
+const TRUST_REGION: usize = 1;
+
+impl Lead {
+    fn new(constraints: &SharedSet, rule: &StopRule) -> Self {
+        let ascent = |pace: Pace| {
+            let multipliers = Multipliers::new(constraints, true, pace);
+            DualAscent::new(multipliers, share(LEADING.end - LEADING.start, rule), LEADS)
+        };
+        Self { ascents: [ascent(PACE), ascent(Pace::Still)], best: [None; 2], now: None }
+    }
+
+    /// Whose turn it is, who then plays.
+    fn turn(&mut self, oracle: &mut dyn Respond, rule: &StopRule) -> Result<usize> {
+        let fourths = 4.0 * (oracle.samples() as f64 / rule.samples as f64 - LEADING.start)
+            / (LEADING.end - LEADING.start);
+        let wanted = match fourths {
+            ..1.0 => MULTIPLIERS,
+            ..2.0 => TRUST_REGION,
+            _ if self.best[TRUST_REGION] > self.best[MULTIPLIERS] => TRUST_REGION,
+            _ => MULTIPLIERS,
+        };
+        if let (Some(learner), false) = (oracle.following(), self.now == Some(wanted)) {
+            let can_lead = learner.lead(wanted == TRUST_REGION);
+            let next = if can_lead { wanted } else { MULTIPLIERS };
+            if self.now != Some(next) {
+                self.ascents[next].go_on(oracle)?;
+            }
+            self.now = Some(next);
+        }
+        Ok(self.now.unwrap_or(MULTIPLIERS))
+    }
+
+    /// Takes what an answer measures.
+    fn take(&mut self, ascent: usize, z: &[f64], set: &SharedSet, rule: &StopRule) {
+        let distance = set.distance(z);
+        let inside = if distance > rule.tolerance { -distance } else { 0.0 };
+        let found = Some((inside, value_of(z)));
+        if found > self.best[ascent] {
+            self.best[ascent] = found;
+        }
+    }
+
+    fn save(&self, to: &mut Saver) {
+        self.ascents.iter().for_each(|ascent| ascent.save(to));
+        to.put_all(&self.best);
+        to.put(&self.now);
+    }
+
+    fn load(&mut self, from: &mut Loader) -> Result<()> {
+        self.ascents.iter_mut().try_for_each(|ascent| ascent.load(from))?;
+        let is_number = |best: &Option<(f64, f64)>| best.is_none_or(|(a, b)| a.is_finite() && b.is_finite());
+        for best in &mut self.best {
+            *best = from.get_where("an objective", is_number)?;
+        }
+        self.now = from.get_where("whose turn it is", |now: &Option<usize>| now.is_none_or(|now| now < 2))?;
+        Ok(())
+    }
 }
 
 /// What a player says who goes for no objective.

@@ -163,8 +163,7 @@ impl Search<'_> {
         let mut player = (self.player)(target)?;
         let rule = StopRule { goal: Goal::Feasibility, rounds: self.rule.rounds.min(GAME), ..*self.rule };
         let oracle = self.model.oracle()?;
-        let mut game =
-            Game { set: target, player: player.as_mut(), oracle, rule: &rule, record: &mut record };
+        let mut game = Game::new(target, player.as_mut(), oracle, &rule, &mut record);
         if let Stop::Failed(error) = game.play(&mut ())? {
             return Err(error);
         }

@@ -27,6 +27,14 @@ impl WithinSet {
     /// The step with the largest objective among those that end in the set.
     fn best(&self, z: &[f64], rows: &[Vec<f64>], length: f64) -> Result<Vec<f64>> {
         let count = rows.len();
+        let objective = &rows[count - 1];
+        let unit = vector::norm(objective);
+        let steepest: Vec<f64> =
+            objective.iter().map(|entry| length * entry / unit.max(f64::MIN_POSITIVE)).collect();
+        let after: Vec<f64> = rows.iter().zip(z).map(|(row, z)| z + vector::dot(row, &steepest)).collect();
+        if self.distance(&after) == 0.0 {
+            return Ok(steepest);
+        }
         let mut programme = Conic::free(count);
         let first = programme.auxiliary(self.constraints.dim());
         let measured = (0..self.constraints.dim()).map(|i| {
@@ -39,11 +47,7 @@ impl WithinSet {
         let place: Vec<usize> = (first..first + self.constraints.dim()).collect();
         programme.embed(&self.form, &place);
         let mut linear = vec![0.0; programme.variables];
-        let objective = &rows[count - 1];
-        let unit = vector::norm(objective);
-        if unit > 0.0 {
-            linear.iter_mut().zip(objective).for_each(|(linear, entry)| *linear = -entry / unit);
-        }
+        linear.iter_mut().zip(&steepest).for_each(|(linear, entry)| *linear = -entry / length);
         let solution = programme.minimize(&vec![0.0; programme.variables], &linear, TOLERANCE)?;
         Ok(solution.x[..count].to_vec())
     }

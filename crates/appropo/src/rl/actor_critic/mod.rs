@@ -2,6 +2,7 @@
 
 mod a2c;
 mod batch;
+mod led;
 mod loss;
 mod options;
 mod play;
@@ -29,6 +30,7 @@ use crate::policy::{Actions, AnyPolicy, NetworkPolicy};
 use crate::random::Generator;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use batch::Batch;
+use led::Led;
 use recall::Recall;
 use trust_region::Region;
 
@@ -77,6 +79,22 @@ pub struct ActorCritic {
     rng: Generator,
 }
 
+/// What environments are like.
+struct Sizes {
+    observations: Space,
+    actions: Space,
+    dim: usize,
+    num_envs: usize,
+}
+
+impl Sizes {
+    /// Of environments that are alike.
+    fn of(envs: &[Box<dyn Environment>]) -> Self {
+        let (observations, actions) = (envs[0].observations(), envs[0].actions());
+        Self { observations, actions, dim: envs[0].measures().dim(), num_envs: envs.len() }
+    }
+}
+
 /// Rows that pass through the networks at once.
 const ROWS: usize = 256;
 
@@ -93,6 +111,19 @@ impl ActorCritic {
         rng: Generator,
     ) -> Result<Self> {
         in_range("environments", envs.len() as f64, !envs.is_empty(), "1 or more")?;
+        let mut learner = Self::without_envs(&Sizes::of(&envs), gamma, limit, options, rng)?;
+        learner.episodes = envs.into_iter().map(|env| Episode::new(env, gamma, limit)).collect();
+        Ok(learner)
+    }
+
+    /// The same, with no environments to play in yet.
+    fn without_envs(
+        sizes: &Sizes,
+        gamma: f64,
+        limit: usize,
+        options: ActorCriticOptions,
+        rng: Generator,
+    ) -> Result<Self> {
         let within_unit =
             |what: &str, value: f64| in_range(what, value, (0.0..=1.0).contains(&value), "between 0 and 1");
         within_unit("gae_lambda", options.gae_lambda)?;
@@ -102,22 +133,21 @@ impl ActorCritic {
             in_range("clip_range", clip_range.into(), clip_range > 0.0, "more than 0")?;
             in_range("batch_size", batch_size as f64, batch_size > 0, "1 or more")?;
         }
-        let (observations, space) = (envs[0].observations(), envs[0].actions());
-        if let Space::Continuous(bounds) = &space
+        let Sizes { observations, actions: space, dim, num_envs } = sizes;
+        if let Space::Continuous(bounds) = space
             && let Some((low, high)) = bounds.iter().find(|(low, high)| !(low <= high))
         {
             in_range("the lower bound of an action", *low, false, &format!("at most {high}"))?;
         }
-        let dim = envs[0].measures().dim();
-        let inputs = match &observations {
+        let inputs = match observations {
             Space::Discrete(count) => Inputs::OneHot(*count),
             Space::Continuous(bounds) => Inputs::Vector(bounds.len()),
         };
         let rewards = match options.critic {
             Critic::Reward => 1,
-            Critic::Measurements => dim,
+            Critic::Measurements => *dim,
         };
-        let novelty = (options.novelty_coef > 0.0).then(|| Visits::new(&observations));
+        let novelty = (options.novelty_coef > 0.0).then(|| Visits::new(observations));
         let heads = rewards + usize::from(novelty.is_some());
         let recalls = options.imitation_coef > 0.0 && options.critic == Critic::Reward;
         let shape = |policy: usize, value: usize| Shape {
@@ -129,10 +159,10 @@ impl ActorCritic {
         };
         let actor = Arc::new(Mlp::new(shape(space.count().unwrap_or(space.entries()), 0))?);
         let critic = Mlp::new(shape(0, heads))?;
-        let actions = Actions::of(&space);
+        let actions = Actions::of(space);
         let count = actor.parameters() + actions.parameters() + critic.parameters();
         let (rows, num_envs) = match options.n_steps {
-            Collect::Steps(steps) => (steps.saturating_mul(envs.len()), envs.len()),
+            Collect::Steps(steps) => (steps.saturating_mul(*num_envs), *num_envs),
             Collect::Episodes(episodes) => (episodes.saturating_mul(limit), 1),
         };
         in_range(
@@ -153,7 +183,7 @@ impl ActorCritic {
             frame: Frame::new(is_normalized.then_some(entries), &actions),
             returns: ReturnScale::new(rewards, num_envs),
             novelty,
-            recall: recalls.then(|| Recall::new(entries, space.entries(), dim, num_envs)),
+            recall: recalls.then(|| Recall::new(entries, space.entries(), *dim, num_envs)),
             region: None,
             recalled: Batch::new(recall::DRAWN, 1, entries, space.entries(), heads),
             parameters: vec![0.0; count],
@@ -166,7 +196,7 @@ impl ActorCritic {
             inputs: Vec::with_capacity(chunk * entries),
             action: vec![0.0; space.entries()],
             weights: vec![0.0; heads],
-            episodes: envs.into_iter().map(|env| Episode::new(env, gamma, limit)).collect(),
+            episodes: Vec::new(),
             rng,
             actor,
             critic,
@@ -177,19 +207,26 @@ impl ActorCritic {
         Ok(learner)
     }
 
-    /// A learner as the options of problems make it.
+    /// A learner as the options of problems make it, with a leader beside it where there is something to aim at.
     fn for_context(context: LearnerContext, options: ActorCriticOptions) -> Result<Box<dyn Learner>> {
-        Ok(Box::new(Self::in_context(context, options)?))
+        match context.aim.clone() {
+            Some(aim) => Ok(Box::new(Led::new(context, options, aim)?)),
+            None => Ok(Box::new(Self::in_context(context, options)?)),
+        }
     }
 
     fn in_context(context: LearnerContext, options: ActorCriticOptions) -> Result<Self> {
         let LearnerContext { envs, gamma, limit, finite_horizon, samples, rng, .. } = context;
-        let mut learner = Self::new(envs, gamma, limit, options, rng)?;
-        learner.budget = Some(samples);
-        Ok(match finite_horizon {
-            Some(horizon) => learner.finite_horizon(horizon),
-            None => learner,
-        })
+        let learner = Self::new(envs, gamma, limit, options, rng)?;
+        Ok(learner.within_budget(samples, finite_horizon))
+    }
+
+    fn within_budget(mut self, samples: u64, finite_horizon: Option<Option<usize>>) -> Self {
+        self.budget = Some(samples);
+        match finite_horizon {
+            Some(horizon) => self.finite_horizon(horizon),
+            None => self,
+        }
     }
 
     /// The same learner where nothing is measured any more when an episode is cut off, after `horizon` steps or as the

@@ -26,7 +26,7 @@ options! {
         n_critic_updates: usize = Kind::Count(1, 1000), defaulted "10";
         /// Rows of a step of the critic.
         batch_size: usize = Kind::Count(1, MOST), defaulted "64";
-        /// Steps played in each environment between two steps of the policy; by default 128 or 256.
+        /// Steps played in each environment between two steps of the policy; by default what all of them need for the longest episode, from 128 or 256 to 2048.
         n_steps: Option<usize> = Kind::Count(1, MOST), optional "256";
         /// The discount that is learnt with, unless the problem's is less.
         gamma: f64 = Kind::Number(Range::UNIT), defaulted "0.99";
@@ -61,16 +61,35 @@ pub struct TrustRegion {
 
 impl TrustRegionOptions {
     fn in_force(&self, env: &EnvSpec) -> Self {
-        let (n_steps, net_arch) = match env.observations() {
-            Space::Discrete(_) => (128, vec![128]),
-            Space::Continuous(_) => (256, vec![64, 64]),
-        };
-        Self {
-            n_steps: self.n_steps.or(Some(n_steps)),
-            net_arch: self.net_arch.clone().or(Some(net_arch)),
-            ..self.clone()
+        let net_arch = if is_counted(env) { vec![128] } else { vec![64, 64] };
+        Self { net_arch: self.net_arch.clone().or(Some(net_arch)), ..self.clone() }
+    }
+
+    /// A learner's options, in environments of which an episode takes at most so many steps.
+    pub(super) fn actor_critic(&self, env: &EnvSpec, limit: usize) -> ActorCriticOptions {
+        let usual = ActorCriticOptions::ppo();
+        let least = if is_counted(env) { 128 } else { 256 };
+        let rows = limit.clamp(least, MOST_ROWS).max(least * env.num_envs());
+        let n_steps = self.n_steps.unwrap_or(rows.div_ceil(env.num_envs()));
+        ActorCriticOptions {
+            net_arch: self.net_arch.clone().unwrap_or(usual.net_arch),
+            activation: self.activation_fn,
+            learning_rate: self.learning_rate,
+            gamma: self.gamma,
+            n_steps: Collect::Steps(n_steps),
+            gae_lambda: self.gae_lambda,
+            norm_obs: self.norm_obs,
+            critic: Critic::Measurements,
+            ..usual
         }
     }
+}
+
+/// Rows of a batch at most, where the longest episode says how many.
+const MOST_ROWS: usize = 2048;
+
+fn is_counted(env: &EnvSpec) -> bool {
+    matches!(env.observations(), Space::Discrete(_))
 }
 
 impl MakeLearner for TrustRegion {
@@ -80,21 +99,10 @@ impl MakeLearner for TrustRegion {
 
     fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
         let options = self.options.in_force(context.env);
-        let usual = ActorCriticOptions::ppo();
-        let actor_critic = ActorCriticOptions {
-            net_arch: options.net_arch.clone().unwrap_or_default(),
-            activation: options.activation_fn,
-            learning_rate: options.learning_rate,
-            gamma: options.gamma,
-            n_steps: options.n_steps.map_or(usual.n_steps, Collect::Steps),
-            gae_lambda: options.gae_lambda,
-            norm_obs: options.norm_obs,
-            critic: Critic::Measurements,
-            ..usual
-        };
+        let actor_critic = options.actor_critic(context.env, context.limit);
         let discount = context.gamma;
         let mut learner = ActorCritic::in_context(context, actor_critic)?;
-        learner.region = Some(Region { options, aim: Arc::clone(&self.aim), discount });
+        learner.region = Some(Region::new(options, Arc::clone(&self.aim), discount));
         Ok(Box::new(learner))
     }
 
@@ -109,6 +117,12 @@ pub(super) struct Region {
     options: TrustRegionOptions,
     aim: Arc<dyn Aim>,
     discount: f64,
+}
+
+impl Region {
+    pub fn new(options: TrustRegionOptions, aim: Arc<dyn Aim>, discount: f64) -> Self {
+        Self { options, aim, discount }
+    }
 }
 
 /// Rows that the Fisher matrix is made of, at most.
