@@ -147,7 +147,7 @@ pub fn resume_maximize(
     let step = loader.get_where("a step", |step: &f64| (0.0..=f64::MAX).contains(step))?;
     let (ended, asking) = (loader.get()?, loader.get()?);
     let mut lead = Lead::new(constraints, &rule);
-    lead.load(&mut loader)?;
+    lead.load(&mut loader, set.dim())?;
     loader.finish()?;
     let game = Game::new(&set, player, oracle, &rule, &mut record);
     Search { game, top, best, step, ended, asking, lead }.run(observer)
@@ -183,7 +183,7 @@ const PACE: Pace = Pace::Pid { kp: 0.0, ki: 2.0, kd: 0.0 };
 /// lies at the edge and the best of several is taken.
 const SURE: f64 = 2.0;
 /// The same once policies that carry weight have been played again, which says much by itself.
-const NEARLY_SURE: f64 = 1.0;
+const NEARLY_SURE: f64 = 1.5;
 
 /// The first improvement that is asked for, in deviations of an episode, and how it changes once it was found or not.
 const FIRST_STEP: f64 = 0.1;
@@ -284,7 +284,8 @@ impl Search<'_> {
     /// Takes the learner's next answer while it goes on by itself; `None` where the samples for that end before there is one.
     fn follow(&mut self, observer: &mut dyn Observer) -> Result<Option<Duration>> {
         let asked = Instant::now();
-        let ascent = self.lead.turn(self.game.oracle, self.game.rule)?;
+        let lam = self.game.player.decision().lam.clone();
+        let ascent = self.lead.turn(&lam, self.game.oracle, self.game.rule)?;
         let lam = loop {
             if let Some(lam) = self.lead.ascents[ascent].work(self.game.oracle)? {
                 break lam;
@@ -299,7 +300,7 @@ impl Search<'_> {
             return Ok(None);
         };
         let response = learner.answer(&lam);
-        self.lead.take(ascent, &response.z_hat, game.set, game.rule);
+        self.lead.last[ascent] = Some(response.z_hat.clone());
         game.player.observe(&response.z_hat, response.spread.as_ref())?;
         game.record.add(Decision { lam, offset: f64::INFINITY }, response, game.player);
         Ok(Some(asked.elapsed()))
@@ -479,11 +480,11 @@ fn share(of: f64, rule: &StopRule) -> u64 {
 }
 
 /// A learner that goes on by itself: for a fourth of the time it follows multipliers, for another it takes steps within a
-/// trust region, where it can, and from then on what has brought more.
+/// trust region, where it can, and from then on whatever the prices in force favour.
 struct Lead {
     ascents: [DualAscent; 2],
-    /// The best answer of each: how far inside it was, at most 0, and the objective.
-    best: [Option<(f64, f64)>; 2],
+    /// What the last answer of each measures.
+    last: [Option<Vec<f64>>; 2],
     /// Whose turn it is.
     now: Option<usize>,
 }
@@ -497,18 +498,17 @@ impl Lead {
             let multipliers = Multipliers::new(constraints, true, pace);
             DualAscent::new(multipliers, share(LEADING.end - LEADING.start, rule), LEADS)
         };
-        Self { ascents: [ascent(PACE), ascent(Pace::Still)], best: [None; 2], now: None }
+        Self { ascents: [ascent(PACE), ascent(Pace::Still)], last: [None, None], now: None }
     }
 
     /// Whose turn it is, who then plays.
-    fn turn(&mut self, oracle: &mut dyn Respond, rule: &StopRule) -> Result<usize> {
+    fn turn(&mut self, lam: &[f64], oracle: &mut dyn Respond, rule: &StopRule) -> Result<usize> {
         let fourths = 4.0 * (oracle.samples() as f64 / rule.samples as f64 - LEADING.start)
             / (LEADING.end - LEADING.start);
         let wanted = match fourths {
             ..1.0 => MULTIPLIERS,
             ..2.0 => TRUST_REGION,
-            _ if self.best[TRUST_REGION] > self.best[MULTIPLIERS] => TRUST_REGION,
-            _ => MULTIPLIERS,
+            _ => self.favoured(lam),
         };
         if let (Some(learner), false) = (oracle.following(), self.now == Some(wanted)) {
             let can_lead = learner.lead(wanted == TRUST_REGION);
@@ -521,27 +521,26 @@ impl Lead {
         Ok(self.now.unwrap_or(MULTIPLIERS))
     }
 
-    /// Takes what an answer measures.
-    fn take(&mut self, ascent: usize, z: &[f64], set: &SharedSet, rule: &StopRule) {
-        let distance = set.distance(z);
-        let inside = if distance > rule.tolerance { -distance } else { 0.0 };
-        let found = Some((inside, value_of(z)));
-        if found > self.best[ascent] {
-            self.best[ascent] = found;
-        }
+    /// Whose last answer serves λ best.
+    fn favoured(&self, lam: &[f64]) -> usize {
+        let payoff =
+            |ascent: usize| self.last[ascent].as_ref().map_or(f64::INFINITY, |z| vector::dot(lam, z));
+        if payoff(TRUST_REGION) < payoff(MULTIPLIERS) { TRUST_REGION } else { MULTIPLIERS }
     }
 
     fn save(&self, to: &mut Saver) {
         self.ascents.iter().for_each(|ascent| ascent.save(to));
-        to.put_all(&self.best);
+        to.put_all(&self.last);
         to.put(&self.now);
     }
 
-    fn load(&mut self, from: &mut Loader) -> Result<()> {
+    fn load(&mut self, from: &mut Loader, dim: usize) -> Result<()> {
         self.ascents.iter_mut().try_for_each(|ascent| ascent.load(from))?;
-        let is_number = |best: &Option<(f64, f64)>| best.is_none_or(|(a, b)| a.is_finite() && b.is_finite());
-        for best in &mut self.best {
-            *best = from.get_where("an objective", is_number)?;
+        let is_number = |z: &Option<Vec<f64>>| {
+            z.as_ref().is_none_or(|z| z.len() == dim && z.iter().all(|v| v.is_finite()))
+        };
+        for last in &mut self.last {
+            *last = from.get_where("what an answer measures", is_number)?;
         }
         self.now = from.get_where("whose turn it is", |now: &Option<usize>| now.is_none_or(|now| now < 2))?;
         Ok(())
