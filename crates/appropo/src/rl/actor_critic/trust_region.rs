@@ -26,7 +26,7 @@ options! {
         n_critic_updates: usize = Kind::Count(1, 1000), defaulted "10";
         /// Rows of a step of the critic.
         batch_size: usize = Kind::Count(1, MOST), defaulted "64";
-        /// Steps played in each environment between two steps of the policy; by default what all of them need for the longest episode, from 128 or 256 to 2048.
+        /// Steps played in each environment between two steps of the policy; by default 128, or as many as all of them need for the longest episode, from 256 to 2048.
         n_steps: Option<usize> = Kind::Count(1, MOST), optional "256";
         /// The discount that is learnt with, unless the problem's is less.
         gamma: f64 = Kind::Number(Range::UNIT), defaulted "0.99";
@@ -68,9 +68,10 @@ impl TrustRegionOptions {
     /// A learner's options, in environments of which an episode takes at most so many steps.
     pub(super) fn actor_critic(&self, env: &EnvSpec, limit: usize) -> ActorCriticOptions {
         let usual = ActorCriticOptions::ppo();
-        let least = if is_counted(env) { 128 } else { 256 };
-        let rows = limit.clamp(least, MOST_ROWS).max(least * env.num_envs());
-        let n_steps = self.n_steps.unwrap_or(rows.div_ceil(env.num_envs()));
+        let n_steps = self.n_steps.unwrap_or(match is_counted(env) {
+            true => 128,
+            false => limit.clamp(256, MOST_ROWS).div_ceil(env.num_envs()),
+        });
         ActorCriticOptions {
             net_arch: self.net_arch.clone().unwrap_or(usual.net_arch),
             activation: self.activation_fn,
