@@ -63,6 +63,7 @@ fn rich() -> Vec<(String, String)> {
         "method = \"occupancy\"\nsamples = 7\nogd.kappa = 2\nfully-corrective.margin = 0\ndistil.policy = \"network\"",
         "method = \"lagrangian\"\nsamples = 300\nlagrangian = { kp = 1, ki = 2, kd = 0.5 }",
         "method = \"rcpo\"\nsamples = 300\nrcpo = { multiplier_init = 1, multiplier_lr = 0.1, multiplier_max = 9 }",
+        "method = \"cpo\"\nsamples = 300\ncpo = { target_kl = 0.02, cg_damping = 0.2, cg_max_steps = 5, n_critic_updates = 2 }",
         "player = \"ogd\"\nrounds = 50",
         "player = \"ogd\"\nrounds = 50\n[solve.ogd]\nsteps = \"decreasing\"\nkappa = 3.5",
         "player = \"momentum\"\nrounds = 50\nmomentum = { eta = 0.03, momentum = 0.8 }",

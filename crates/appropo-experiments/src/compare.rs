@@ -334,3 +334,61 @@ impl Compared {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(folder: &std::path::Path, threads: usize) -> Comparison {
+        let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+        Comparison {
+            problems: named(&["mars-rover", "mars-rover-diverse"]),
+            methods: named(&["appropo", "rcpo", "appropo:q-learning"]),
+            seeds: 3..5,
+            objective: None,
+            settings: Table::new([("samples", 300_u64)]),
+            folder: folder.to_owned(),
+            threads,
+        }
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("appropo-compare-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        folder
+    }
+
+    fn rounds(folder: &std::path::Path) -> Vec<u8> {
+        std::fs::read(folder.join("mars-rover/rcpo/4").join("rounds.jsonl")).unwrap()
+    }
+
+    /// Any number of threads writes the same runs, and what is done is not done again.
+    #[test]
+    fn what_is_finished_is_not_run_again() {
+        let (one, two) = (folder("one"), folder("two"));
+        let first = comparison(&one, 1).run(&|| false).unwrap();
+        let second = comparison(&two, 2).run(&|| false).unwrap();
+        assert_eq!(rounds(&one), rounds(&two));
+        let known = |row: &Row| (row.method.clone(), row.feasible, row.samples, row.outside);
+        assert!(first.rows.iter().map(known).eq(second.rows.iter().map(known)));
+        assert_eq!(first.rows.len(), 5);
+        assert_eq!((first.rows[0].feasible, first.rows[0].samples), (2, Some(0)));
+        let [left_out] = first.left_out.as_slice() else { panic!("{:?}", first.left_out) };
+        assert_eq!((left_out.problem.as_str(), left_out.method.as_str()), ("mars-rover-diverse", "rcpo"));
+        assert!(left_out.why.contains("half-spaces only"), "{}", left_out.why);
+        // The seconds are those that were measured then.
+        assert_eq!(comparison(&one, 2).run(&|| false).unwrap().rows, first.rows);
+        let other = Comparison { settings: Table::new([("samples", 400_u64)]), ..comparison(&one, 1) };
+        assert!(matches!(other.run(&|| false), Err(ExperimentError::Other { .. })));
+        [one, two].iter().for_each(|folder| std::fs::remove_dir_all(folder).unwrap());
+    }
+
+    #[test]
+    fn what_was_interrupted_goes_on() {
+        let folder = folder("interrupted");
+        let stopped = comparison(&folder, 1).run(&|| true).unwrap();
+        assert!(stopped.is_interrupted && stopped.rows.is_empty());
+        assert!(!comparison(&folder, 1).run(&|| false).unwrap().is_interrupted);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -182,8 +182,6 @@ const PACE: Pace = Pace::Pid { kp: 0.0, ki: 2.0, kd: 0.0 };
 /// Standard errors by which fresh episodes must keep away from the set's edge: more than for feasibility, since a maximum
 /// lies at the edge and the best of several is taken.
 const SURE: f64 = 2.0;
-/// The same once policies that carry weight have been played again, which says much by itself.
-const NEARLY_SURE: f64 = 1.5;
 
 /// The first improvement that is asked for, in deviations of an episode, and how it changes once it was found or not.
 const FIRST_STEP: f64 = 0.1;
@@ -357,7 +355,7 @@ impl Search<'_> {
                 self.game.record.latest().1.gave_up || self.game.oracle.samples() >= self.game.rule.samples;
             let is_settling = self.game.oracle.samples() >= share(SETTLING, self.game.rule);
             if self.is_promising(is_settling) {
-                self.confirm(if is_settling { NEARLY_SURE } else { SURE })?;
+                self.confirm()?;
             }
             if is_spent {
                 return Ok(Some(Stop::Samples));
@@ -392,8 +390,8 @@ impl Search<'_> {
 
     /// Plays the mixture afresh, and keeps it if it holds the constraints and is the best so far. If it does not hold them,
     /// the margin grows.
-    fn confirm(&mut self, errors: f64) -> Result<()> {
-        let afresh = self.game.play_afresh(errors)?;
+    fn confirm(&mut self) -> Result<()> {
+        let afresh = self.game.play_afresh(SURE)?;
         let mixture = self.game.record.mixture();
         let confirmed = match afresh {
             Some((false, _)) => return self.game.increase_margin().map(drop),
