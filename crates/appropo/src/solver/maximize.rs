@@ -293,6 +293,7 @@ impl Search<'_> {
             }
             self.game.show_progress(&|to| self.save(to), observer)?;
         };
+        self.lead.is_open = false;
         let game = &mut self.game;
         let Some(learner) = game.oracle.following().filter(|learner| learner.players().1.count() > 1) else {
             return Ok(None);
@@ -485,6 +486,8 @@ struct Lead {
     last: [Option<Vec<f64>>; 2],
     /// Whose turn it is.
     now: Option<usize>,
+    /// Whether an answer is under way: then it stays so.
+    is_open: bool,
 }
 
 const MULTIPLIERS: usize = 0;
@@ -496,11 +499,15 @@ impl Lead {
             let multipliers = Multipliers::new(constraints, true, pace);
             DualAscent::new(multipliers, share(LEADING.end - LEADING.start, rule), LEADS)
         };
-        Self { ascents: [ascent(PACE), ascent(Pace::Still)], last: [None, None], now: None }
+        Self { ascents: [ascent(PACE), ascent(Pace::Still)], last: [None, None], now: None, is_open: false }
     }
 
     /// Whose turn it is, who then plays.
     fn turn(&mut self, lam: &[f64], oracle: &mut dyn Respond, rule: &StopRule) -> Result<usize> {
+        if let (Some(now), true) = (self.now, self.is_open) {
+            return Ok(now);
+        }
+        self.is_open = true;
         let fourths = 4.0 * (oracle.samples() as f64 / rule.samples as f64 - LEADING.start)
             / (LEADING.end - LEADING.start);
         let wanted = match fourths {
@@ -530,6 +537,7 @@ impl Lead {
         self.ascents.iter().for_each(|ascent| ascent.save(to));
         to.put_all(&self.last);
         to.put(&self.now);
+        to.put(&self.is_open);
     }
 
     fn load(&mut self, from: &mut Loader, dim: usize) -> Result<()> {
@@ -541,6 +549,7 @@ impl Lead {
             *last = from.get_where("what an answer measures", is_number)?;
         }
         self.now = from.get_where("whose turn it is", |now: &Option<usize>| now.is_none_or(|now| now < 2))?;
+        self.is_open = from.get()?;
         Ok(())
     }
 }
