@@ -34,7 +34,10 @@ def rover(**settings):
         ({"player": ap.Momentum(eta=0.125)}, ['player = "momentum"', "eta = 0.125"]),
         ({"player": ap.Blackwell()}, ['player = "blackwell"']),
         ({"method": ap.Lagrangian(ki=5)}, ['method = "lagrangian"', 'oracle = "ppo"', "[solve.lagrangian]", "ki = 5"]),
-        ({"method": ap.CPO(target_kl=0.02)}, ['method = "cpo"', "[solve.cpo]", "target_kl = 0.02", "cg_max_steps = 10"]),
+        (
+            {"method": ap.CPO(target_kl=0.02)},
+            ['method = "cpo"', "[solve.cpo]", "target_kl = 0.02", "cg_max_steps = 10"],
+        ),
         ({"method": ap.RCPO(multiplier_lr=0.5)}, ['method = "rcpo"', 'oracle = "a2c"', "multiplier_lr = 0.5"]),
         ({"method": ap.Occupancy()}, ['method = "occupancy"']),
         (
