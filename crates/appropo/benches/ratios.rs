@@ -6,6 +6,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use appropo::baseline::solve_occupancy;
 use appropo::certificate::Verdict;
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{TabularMdp, World, mars_rover};
@@ -14,7 +15,6 @@ use appropo::oracle::{Exact, Planner};
 use appropo::player::FullyCorrective;
 use appropo::random;
 use appropo::set::{Ball, Bounds, Conic, ConvexSet, Lift, Product, SharedSet};
-use appropo::solver::solve_occupancy;
 use appropo::solver::{StopRule, appropo};
 
 const PAIRS: usize = 11;

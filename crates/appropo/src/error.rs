@@ -94,9 +94,7 @@ pub enum Error {
     )]
     Evaluation { residual: f64 },
     /// The set has no conic form, which the named method needs.
-    #[error(
-        "the target set has no conic form, which {method} needs; use appropo with the exact oracle instead"
-    )]
+    #[error("the target set has no conic form, which {method} needs; use the method \"appropo\" instead")]
     NoConicForm { method: &'static str },
     /// The conic solver gave up.
     #[error("the conic solver stopped with status {status}")]

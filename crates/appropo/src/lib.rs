@@ -63,6 +63,7 @@
 //! [`outcome::Outcome`]. The parts can be used by themselves: [`solver::appropo`] is the game of a player against an
 //! oracle, each [`set`] projects, and [`rl`] plans and learns.
 
+pub mod baseline;
 pub mod certificate;
 pub mod confidence;
 pub mod constraint;

@@ -19,7 +19,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     // The traits see the certificate's bound; what implements them plans and learns.
     ("oracle", &["certificate", "env", "measurement", "policy", "rl", "set"]),
     ("confidence", &["measurement", "policy", "rl", "set"]),
-    ("solver", &["certificate", "env", "measurement", "oracle", "player", "policy", "rl", "set", "theory"]),
+    ("solver", &["certificate", "measurement", "oracle", "player", "policy", "set", "theory"]),
+    ("baseline", &["certificate", "env", "measurement", "oracle", "policy", "rl", "set"]),
 ];
 
 /// What everything may see. They see nothing of the others.

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use appropo::baseline::{maximize_occupancy, solve_occupancy};
 use appropo::certificate::Verdict;
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{World, mars_rover};
@@ -13,7 +14,6 @@ use appropo::set::{Ball, SharedSet};
 use appropo::solver::{
     Maximum, Round, Solution, StopRule, appropo, binary_search, maximize, with_free_objective,
 };
-use appropo::solver::{maximize_occupancy, solve_occupancy};
 use appropo::theory;
 
 /// The answers are known to eight digits.

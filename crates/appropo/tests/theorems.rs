@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use appropo::baseline::solve_occupancy;
 use appropo::certificate::Verdict;
 use appropo::env::{TabularMdp, bandit, garnet};
 use appropo::measurement::{Discounting, Selection};
@@ -10,7 +11,6 @@ use appropo::oracle::{Exact, Planner, Respond};
 use appropo::player::{Blackwell, FullyCorrective, Ogd, OnlineGradient, Player, Steps};
 use appropo::random::{self, Generator};
 use appropo::set::{Ball, Bounds, ConvexSet, SecondOrderCone, SharedSet, Simplex};
-use appropo::solver::solve_occupancy;
 use appropo::solver::{Goal, Round, StopRule, appropo, game};
 use appropo::theory;
 

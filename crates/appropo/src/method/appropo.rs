@@ -10,6 +10,7 @@ use crate::measurement::Selection;
 use crate::options::{Entry, Given, Key, Kind, Options, Result as OptionResult, Step, Table, options, words};
 use crate::oracle::{
     AnyOracle, Cache, Exact, ExactOptions, Learned, MakeOracle, ModelOptions, OracleContext, Planner,
+    WithinSet,
 };
 use crate::outcome::{Historian, Outcome};
 use crate::player::{FullyCorrectiveOptions, MakePlayer, Player, PlayerContext};
@@ -20,9 +21,9 @@ use crate::rl::actor_critic::{Aim, PpoOptions};
 use crate::rl::soft_actor_critic::SacOptions;
 use crate::set::SharedSet;
 use crate::solver::{
-    Doubts, Goal, Maximum, Observer, Round, Solution, Stop, StopRule, WithinSet, appropo,
-    appropo_model_based, binary_search, maximize, maximize_model_based, resume, resume_maximize,
-    resume_maximize_model_based, resume_model_based, with_free_objective,
+    Doubts, Goal, Maximum, Observer, Round, Solution, Stop, StopRule, appropo, appropo_model_based,
+    binary_search, maximize, maximize_model_based, resume, resume_maximize, resume_maximize_model_based,
+    resume_model_based, with_free_objective,
 };
 
 words! {

@@ -2,14 +2,14 @@ use std::sync::Arc;
 
 use super::lagrangian::run;
 use super::{Budget, Method, MethodEntry, Task};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::options::{Key, Kind, Options, Table};
-use crate::oracle::{Learned, LearnedOptions};
+use crate::oracle::{Learned, LearnedOptions, WithinSet};
 use crate::outcome::Outcome;
 use crate::problem::Problem;
 use crate::registry::with_options;
 use crate::rl::actor_critic::{TrustRegion, TrustRegionOptions};
-use crate::solver::{Pace, WithinSet};
+use crate::solver::Pace;
 
 static KEYS: [Key; 1] = [Key::optional(
     Cpo::NAME,
@@ -63,12 +63,7 @@ impl Cpo {
     }
 
     fn learner(&self, problem: &Problem) -> Result<Learned> {
-        let aim = WithinSet::new(Arc::clone(problem.target().set()), problem.objective().is_some()).map_err(
-            |error| match error {
-                Error::NoConicForm { .. } => Error::NoConicForm { method: "\"cpo\"" },
-                error => error,
-            },
-        )?;
+        let aim = WithinSet::new(Arc::clone(problem.target().set()), problem.objective().is_some())?;
         let learner = TrustRegion { options: self.options.clone(), aim: Arc::new(aim) };
         Ok(Learned { learner: Arc::new(learner), options: LearnedOptions::default() })
     }

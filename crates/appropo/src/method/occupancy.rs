@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::objective::{about_constraints, conclude_objective, plannable};
 use super::{Budget, Method, MethodEntry, Task};
+use crate::baseline::{Programme, maximize_occupancy, solve_occupancy};
 use crate::certificate::Verdict;
 use crate::error::Result;
 use crate::evaluate::Judge;
@@ -11,7 +12,6 @@ use crate::policy::Mixed;
 use crate::problem::{Objective, Problem};
 use crate::random;
 use crate::solver::{Doubts, Solution, Stop};
-use crate::solver::{Programme, maximize_occupancy, solve_occupancy};
 
 pub(super) static ENTRY: MethodEntry = MethodEntry {
     name: "occupancy",

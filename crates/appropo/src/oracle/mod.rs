@@ -1,5 +1,6 @@
 //! Oracles: who answers the λ-player.
 
+mod aim;
 mod answers;
 mod cache;
 mod confirm;
@@ -10,6 +11,7 @@ mod model;
 mod monte_carlo;
 mod universal;
 
+pub use aim::WithinSet;
 pub use cache::Cache;
 pub use exact::{Exact, ExactOptions, Planner};
 pub use external::{Answer, ExternalOracle, NAME as EXTERNAL};

@@ -1,10 +1,8 @@
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::appropo::{Game, load};
-use super::lagrangian::DualAscent;
-use super::multipliers::{Multipliers, Pace};
+use super::lead::{LEADING, Lead};
 use super::record::Record;
 use super::{Goal, Observer, Stop, StopRule};
 use crate::certificate::{Bound, Ceiling, Certificate, Separation, ValueFunction, Verdict};
@@ -167,18 +165,10 @@ struct Search<'a> {
     lead: Lead,
 }
 
-/// The shares of the samples between which a learner is not asked about λ but goes on by itself, and its answers meanwhile.
-/// One that is asked about one extreme after the other is soon safe, but may learn to stand still, which is hard to leave
-/// again; one that goes on by itself moves on, but is not always safe in the end. The master problem has the answers of both.
-const LEADING: Range<f64> = 0.1..0.75;
-const LEADS: u64 = 40;
 /// The share of the samples after which nothing new is asked for: the policies that carry weight are played again, so that
 /// their mixture needs less of a margin, and after every such share it is confirmed.
 const SETTLING: f64 = 0.8;
 const SETTLED: f64 = 0.05;
-/// How the multipliers move.
-const PACE: Pace = Pace::Pid { kp: 0.0, ki: 2.0, kd: 0.0 };
-
 /// Standard errors by which fresh episodes must keep away from the set's edge: more than for feasibility, since a maximum
 /// lies at the edge and the best of several is taken.
 const SURE: f64 = 2.0;
@@ -474,84 +464,8 @@ fn save(
     lead.save(to);
 }
 
-fn share(of: f64, rule: &StopRule) -> u64 {
+pub(super) fn share(of: f64, rule: &StopRule) -> u64 {
     (of * rule.samples as f64) as u64
-}
-
-/// A learner that goes on by itself: for a fourth of the time it follows multipliers, for another it takes steps within a
-/// trust region, where it can, and from then on whatever the prices in force favour.
-struct Lead {
-    ascents: [DualAscent; 2],
-    /// What the last answer of each measures.
-    last: [Option<Vec<f64>>; 2],
-    /// Whose turn it is.
-    now: Option<usize>,
-    /// Whether an answer is under way: then it stays so.
-    is_open: bool,
-}
-
-const MULTIPLIERS: usize = 0;
-const TRUST_REGION: usize = 1;
-
-impl Lead {
-    fn new(constraints: &SharedSet, rule: &StopRule) -> Self {
-        let ascent = |pace: Pace| {
-            let multipliers = Multipliers::new(constraints, true, pace);
-            DualAscent::new(multipliers, share(LEADING.end - LEADING.start, rule), LEADS)
-        };
-        Self { ascents: [ascent(PACE), ascent(Pace::Still)], last: [None, None], now: None, is_open: false }
-    }
-
-    /// Whose turn it is, who then plays.
-    fn turn(&mut self, lam: &[f64], oracle: &mut dyn Respond, rule: &StopRule) -> Result<usize> {
-        if let (Some(now), true) = (self.now, self.is_open) {
-            return Ok(now);
-        }
-        self.is_open = true;
-        let fourths = 4.0 * (oracle.samples() as f64 / rule.samples as f64 - LEADING.start)
-            / (LEADING.end - LEADING.start);
-        let wanted = match fourths {
-            ..1.0 => MULTIPLIERS,
-            ..2.0 => TRUST_REGION,
-            _ => self.favoured(lam),
-        };
-        if let (Some(learner), false) = (oracle.following(), self.now == Some(wanted)) {
-            let can_lead = learner.lead(wanted == TRUST_REGION);
-            let next = if can_lead { wanted } else { MULTIPLIERS };
-            if self.now != Some(next) {
-                self.ascents[next].go_on(oracle)?;
-            }
-            self.now = Some(next);
-        }
-        Ok(self.now.unwrap_or(MULTIPLIERS))
-    }
-
-    /// Whose last answer serves λ best.
-    fn favoured(&self, lam: &[f64]) -> usize {
-        let payoff =
-            |ascent: usize| self.last[ascent].as_ref().map_or(f64::INFINITY, |z| vector::dot(lam, z));
-        if payoff(TRUST_REGION) < payoff(MULTIPLIERS) { TRUST_REGION } else { MULTIPLIERS }
-    }
-
-    fn save(&self, to: &mut Saver) {
-        self.ascents.iter().for_each(|ascent| ascent.save(to));
-        to.put_all(&self.last);
-        to.put(&self.now);
-        to.put(&self.is_open);
-    }
-
-    fn load(&mut self, from: &mut Loader, dim: usize) -> Result<()> {
-        self.ascents.iter_mut().try_for_each(|ascent| ascent.load(from))?;
-        let is_number = |z: &Option<Vec<f64>>| {
-            z.as_ref().is_none_or(|z| z.len() == dim && z.iter().all(|v| v.is_finite()))
-        };
-        for last in &mut self.last {
-            *last = from.get_where("what an answer measures", is_number)?;
-        }
-        self.now = from.get_where("whose turn it is", |now: &Option<usize>| now.is_none_or(|now| now < 2))?;
-        self.is_open = from.get()?;
-        Ok(())
-    }
 }
 
 /// What a player says who goes for no objective.

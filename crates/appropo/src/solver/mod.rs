@@ -4,14 +4,13 @@ mod appropo;
 mod binary_search;
 pub mod game;
 mod lagrangian;
+mod lead;
 mod maximize;
 mod maximize_model_based;
 mod model_based;
 mod multipliers;
 mod observer;
-mod occupancy;
 mod record;
-mod trust_region;
 
 pub use appropo::{Goal, Solution, Stop, StopRule, appropo, resume};
 pub use binary_search::binary_search;
@@ -21,5 +20,3 @@ pub use maximize_model_based::{maximize_model_based, resume_maximize_model_based
 pub use model_based::{MakePlayer, appropo_model_based, resume_model_based};
 pub use multipliers::Pace;
 pub use observer::{Doubts, Judgement, Observer, Observers, Phase, Progress, Round};
-pub use occupancy::{Programme, maximize_occupancy, solve_occupancy};
-pub use trust_region::WithinSet;

@@ -2,6 +2,7 @@
 
 mod a2c;
 mod batch;
+mod fisher;
 mod led;
 mod loss;
 mod options;

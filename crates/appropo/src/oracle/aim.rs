@@ -15,8 +15,7 @@ pub struct WithinSet {
 impl WithinSet {
     /// For measurements of this set, followed by an objective where there is one.
     pub fn new(constraints: SharedSet, has_objective: bool) -> Result<Self> {
-        let form =
-            constraints.conic().ok_or(Error::NoConicForm { method: "constrained policy optimisation" })?;
+        let form = constraints.conic().ok_or(Error::NoConicForm { method: "\"cpo\"" })?;
         Ok(Self { constraints, form, has_objective })
     }
 

@@ -1,0 +1,5 @@
+//! Other ways to the same answers.
+
+mod occupancy;
+
+pub use occupancy::{Programme, maximize_occupancy, solve_occupancy};
