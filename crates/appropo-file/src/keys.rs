@@ -1,4 +1,5 @@
 use appropo::options::{Key, Kind, Range};
+use appropo::utility;
 
 /// The keys of a problem file.
 pub static ROOT: [Key; 7] = [
@@ -20,15 +21,15 @@ pub static ROOT: [Key; 7] = [
 pub const OBJECTIVE: [Key; 2] = [
     Key::optional(
         "maximize",
-        Kind::Name,
+        Kind::Utility(&utility::KEYS),
         "\"reward\"",
-        "A measure to make as large as the constraints allow, or measure[i] for an entry of a vector.",
+        "What to make as large as the constraints allow: a measure, measure[i] for an entry of a vector, or a concave function.",
     ),
     Key::optional(
         "minimize",
-        Kind::Name,
+        Kind::Utility(&utility::KEYS),
         "\"failure\"",
-        "A measure to make as small as the constraints allow.",
+        "What to make as small as the constraints allow: a measure, or a convex function.",
     ),
 ];
 

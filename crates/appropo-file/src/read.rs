@@ -12,6 +12,7 @@ use appropo::options::{
 use appropo::problem::{Direction, Problem};
 use appropo::registry::{METHOD, Registry};
 use appropo::set::{FromProjection, SetSpace, SharedSet, Similarity};
+use appropo::utility::Utility;
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
@@ -93,9 +94,9 @@ fn problem(reader: &Reader, name: &str, table: &Table) -> Result<(Problem, Table
     }
     let objective = objective(&root)?;
     if let Some(entry) = &objective {
-        let measure = entry.text()?;
+        let utility = Utility::read(entry, env.measures(), &|name| named_vector(name, &env))?;
         let is_maximum = entry.key == Direction::Maximize.word();
-        builder = if is_maximum { builder.maximize(measure) } else { builder.minimize(measure) };
+        builder = if is_maximum { builder.maximize(utility) } else { builder.minimize(utility) };
     }
     let problem = builder.build().map_err(|error| match &objective {
         Some(entry) => entry.error(error),
@@ -252,6 +253,14 @@ fn with_placeholder<'r>(reader: &'r Reader, constraint: &Given, dim: usize) -> C
     }
 }
 
+/// The vectors that a world gives names to.
+fn named_vector(name: &str, env: &EnvSpec) -> Option<Vec<f64>> {
+    match name {
+        "uniform-upper-triangle" => env.grid().map(|grid| grid.uniform_upper_triangle()),
+        _ => None,
+    }
+}
+
 /// The one set that a table states among other keys.
 fn one_set(
     reader: &Reader,
@@ -259,10 +268,7 @@ fn one_set(
     env: &EnvSpec,
     dim: usize,
 ) -> Result<(SharedSet, appropo::constraint::Stated)> {
-    let vectors = |name: &str| match name {
-        "uniform-upper-triangle" => env.grid().map(|grid| grid.uniform_upper_triangle()),
-        _ => None,
-    };
+    let vectors = |name: &str| named_vector(name, env);
     let part = |given: &Given| {
         let keys: Vec<&'static Key> = reader.registry.sets().iter().map(|set| &set.key).collect();
         let given = given.with_keys(keys)?;

@@ -125,6 +125,10 @@ fn kind(kind: &Kind) -> Value {
             let value = json!({ "anyOf": [{ "type": "number" }, numbers] });
             json!({ "type": "object", "additionalProperties": value })
         }
+        Kind::Utility(keys) => {
+            let term = table(*keys);
+            json!({ "anyOf": [self::kind(&Kind::Name), term, { "type": "array", "items": term, "minItems": 1 }] })
+        }
         Kind::Counts(least, most) => {
             let count = self::kind(&Kind::Count(*least, *most));
             json!({ "type": "array", "items": count, "minItems": 1 })

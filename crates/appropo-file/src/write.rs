@@ -22,7 +22,7 @@ pub fn written(problem: &Problem, registry: &Registry) -> String {
     environment(&mut out, problem, registry);
     if let Some(objective) = problem.objective() {
         out.push_str("\n[objective]\n");
-        line(&mut out, objective.direction.word(), &objective.measure.as_str().into(), None);
+        line(&mut out, objective.direction.word(), &objective.utility.value(), None);
     }
     for (i, constraint) in problem.target().constraints().iter().enumerate() {
         stated(&mut out, i, constraint, registry);

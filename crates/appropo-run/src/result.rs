@@ -276,7 +276,7 @@ fn objective(
         (None, None) => return Ok(None),
         (Some(stated), Some(objective))
             if (stated.measure.as_str(), stated.goal.as_str())
-                == (objective.measure.as_str(), objective.direction.word()) =>
+                == (objective.statement().as_str(), objective.direction.word()) =>
         {
             (stated, objective)
         }
@@ -295,7 +295,7 @@ pub(crate) fn read_files(directory: &Directory, problem: &Problem) -> Result<(Re
         (directory.read_json(files::RESULT)?, directory.read_json(files::CERTIFICATE)?);
     let (all, constrained) = (problem.measures().dim(), problem.target().set().dim());
     // Episodes judge the objective besides.
-    let selected = constrained + usize::from(problem.objective().is_some());
+    let selected = constrained + problem.objective().map_or(0, |objective| objective.entries.len());
     let mut lengths = vec![
         (files::CERTIFICATE, "z_bar", claim.certificate.z_bar.len(), constrained),
         (files::RESULT, "z", result.z.len(), all),

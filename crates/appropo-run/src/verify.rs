@@ -62,7 +62,7 @@ fn check(
     let rounds = Log::read(directory, &stated.log)?;
     lines.extend(problem.statements().map(|statement| format!("claim   {statement}")));
     if let Some(objective) = problem.objective() {
-        lines.push(format!("claim   {} {}", objective.direction.word(), objective.measure));
+        lines.push(format!("claim   {} {}", objective.direction.word(), objective.statement()));
     }
     lines.push(format!("claim   distances up to {} count as 0", budget.tolerance));
     lines.push(format!(

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::measurement::Discounting;
 use crate::set::{ConvexSet, Lift, SharedSet};
 use crate::state::{Loader, Saved, Saver};
+use crate::utility::Criterion;
 use crate::vector;
 
 /// What is known about a problem in the end.
@@ -290,9 +291,11 @@ impl Saved for Separation {
 impl Saved for Ceiling {
     fn save(&self, to: &mut Saver) {
         save_proof((&self.lam, self.offset, &self.witness), to);
+        to.put(&self.at);
     }
     fn restore(from: &mut Loader) -> Result<Self> {
-        restore_proof(from).map(|(lam, offset, witness)| Self { lam, offset, witness })
+        let (lam, offset, witness) = restore_proof(from)?;
+        Ok(Self { lam, offset, at: from.get()?, witness })
     }
 }
 
@@ -397,32 +400,59 @@ impl Separation {
     }
 }
 
-/// A proof that no policy in the set has a larger objective: λ = (y, −1) prices the set's entries against the
-/// objective, which comes last, and y·z ≤ offset on the set.
+/// A proof that no policy in the set has a larger objective: λ = (y, −g) prices the set's entries against those of the
+/// objective, which come last, for its gradient g at a point, and y·z ≤ offset on the set. For one measure g is 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
-    /// (y, −1).
+    /// (y, −g), or (y, −g, −τ) where the objective is per step.
     pub lam: Vec<f64>,
     /// max y·z over the set, or more.
     pub offset: f64,
-    /// The proof of a lower bound b on λ·Z̄(π) over all π: objectives are at most offset − b.
+    /// Where the gradient was taken; empty where the objective is one measure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<f64>,
+    /// The proof of a lower bound b on λ·Z̄(π) over all π. Of one measure no more is had than offset − b.
     pub witness: Arc<ValueFunction>,
 }
 
 impl Ceiling {
-    /// The upper bound that this proves, in a model whose last measurement is the objective.
+    /// The upper bound that this proves, in a model whose last measurements are the objective's.
     pub fn upper_bound(
         &self,
         set: &SharedSet,
+        criterion: &Criterion,
         model: &TabularMdp,
         discounting: &Discounting,
         decisions: &[bool],
     ) -> Result<f64> {
-        crate::error::dimension("pricing direction", self.lam.len(), set.dim() + 1)?;
-        let (mut lam, offset) = containing(set, &self.lam[..set.dim()], self.offset)?;
-        lam.push(-1.0);
-        Ok(offset - least_payoff(model, discounting, decisions, &lam, &self.witness)?)
+        crate::error::dimension("pricing direction", self.lam.len(), set.dim() + criterion.dim())?;
+        let place = if criterion.is_last() { 0 } else { criterion.function().dim() };
+        crate::error::dimension("point of a gradient", self.at.len(), place)?;
+        crate::error::finite("point of a gradient", &self.at)?;
+        if criterion.is_share() && !counts_first_step(model, decisions, set.dim() + criterion.dim() - 1) {
+            return Ok(f64::INFINITY);
+        }
+        let (y, offset) = containing(set, &self.lam[..set.dim()], self.offset)?;
+        let at = if criterion.is_last() { &[0.0][..] } else { &self.at };
+        let tau = -self.lam.last().copied().unwrap_or(0.0);
+        let lam = criterion.prices(&y, at, tau);
+        let least = least_payoff(model, discounting, decisions, &lam, &self.witness)?;
+        let bound = criterion.upper_bound(at, tau, offset, least);
+        Ok(if bound.is_nan() { f64::INFINITY } else { bound })
     }
+}
+
+/// Whether the first step of every episode measures 1 or more in an entry that is never negative, so that episodes do.
+fn counts_first_step(model: &TabularMdp, decisions: &[bool], entry: usize) -> bool {
+    let measured = |outcome: u32| {
+        let counted = model.outcome(outcome).iter().filter(|(i, _)| *i as usize == entry);
+        counted.map(|(_, value)| *value).sum::<f64>()
+    };
+    let counts = |s: usize, least: f64| {
+        (0..model.actions()).all(|a| model.row(s, a).iter().all(|t| measured(t.outcome) >= least))
+    };
+    model.start().iter().all(|&(s, _)| decisions[s] && counts(s, 1.0))
+        && (0..model.states()).all(|s| !decisions[s] || counts(s, 0.0))
 }
 
 /// A half-space next to {z : lam·z ≤ offset} that surely contains the set.

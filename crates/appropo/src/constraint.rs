@@ -146,11 +146,10 @@ impl Target {
         &self.selection
     }
 
-    /// The entries that the constraints look at, followed by one more measure to be maximised (factor 1) or
-    /// minimised (factor −1).
-    pub fn selection_with(&self, objective: usize, factor: f64) -> Selection {
+    /// The entries that the constraints look at, followed by those of an objective.
+    pub fn selection_with(&self, objective: &[(usize, f64)]) -> Selection {
         let mut selection = self.selection.clone();
-        selection.entries.push((objective, factor));
+        selection.entries.extend(objective);
         selection
     }
 

@@ -105,6 +105,12 @@ pub enum Error {
     /// The objective has no finite optimum or the problem has no feasible point to start from.
     #[error("{0}")]
     Objective(String),
+    /// An objective is per step, and there are no steps.
+    #[error("the objective is per step, but a policy takes {steps} steps an episode; leave share out")]
+    NoSteps {
+        /// How many were measured.
+        steps: f64,
+    },
     /// An option is not what it must be.
     #[error("{0}")]
     Option(Box<OptionError>),

@@ -15,9 +15,7 @@ use crate::problem::Problem;
 use crate::random::{self, Generator};
 use crate::rl::{Episode, Occupancy, Rollouts};
 use crate::set::{ConvexSet, SharedSet};
-use crate::solver::{
-    Doubts, Judgement, Observer, Phase, Progress, Round, Solution, Stop, with_free_objective,
-};
+use crate::solver::{Doubts, Judgement, Observer, Phase, Progress, Round, Solution, Stop};
 
 /// Episodes of a look before an evaluation, at least, and the part of the evaluation's steps that it may take.
 const LEAST_LOOKED_AT: usize = 25;
@@ -236,14 +234,13 @@ pub fn settings(samples: u64) -> confidence::Options {
     confidence::Options { samples, ..confidence::Options::default() }
 }
 
-/// What a confidence region is about: the entries that constraints look at and, last, the objective, which is free.
+/// What a confidence region is about: the entries that constraints look at and, last, the objective's, which are free.
 pub fn judged(problem: &Problem) -> Result<(SharedSet, Selection)> {
     let target = problem.target();
     Ok(match problem.objective() {
-        Some(objective) => (
-            with_free_objective(target.set())?,
-            target.selection_with(objective.entry, objective.direction.sign()),
-        ),
+        Some(objective) => {
+            (objective.criterion.free(target.set()), target.selection_with(&objective.entries))
+        }
         None => (Arc::clone(target.set()), target.selection().clone()),
     })
 }

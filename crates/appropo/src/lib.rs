@@ -88,5 +88,6 @@ pub mod set;
 pub mod solver;
 pub mod state;
 pub mod theory;
+pub mod utility;
 mod vector;
 pub mod verify;

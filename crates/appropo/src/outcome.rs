@@ -8,7 +8,7 @@ use crate::confidence::{Evaluation, Finding};
 use crate::error::{Error, Result};
 use crate::oracle::{Exact, Planner};
 use crate::policy::Mixed;
-use crate::problem::{Direction, Objective, Problem};
+use crate::problem::{Direction, Problem};
 use crate::scalars::{Scalar, scalars};
 use crate::solver::{Observer, Progress, Round, Stop};
 
@@ -49,7 +49,8 @@ pub struct Optimum {
     pub direction: Direction,
     /// The value; `None` if no feasible policy was found.
     pub value: Option<f64>,
-    /// Where fresh episodes put the value, at the level of the evaluation; `None` where there were none.
+    /// Where fresh episodes put the value, at the level of the evaluation; `None` where there were none, and for functions of
+    /// several measures.
     pub interval: Option<(f64, f64)>,
     /// No feasible policy does better than this; `None` where that is not known.
     pub bound: Option<f64>,
@@ -61,10 +62,14 @@ impl Optimum {
     /// The objective of an outcome, as its measurements, its evaluation and a proof have it. What it says can be computed
     /// again from them.
     pub fn of(problem: &Problem, outcome: &Outcome, ceiling: Option<Ceiling>) -> Result<Option<Self>> {
-        let Some(Objective { measure, entry, direction }) = problem.objective() else { return Ok(None) };
+        let Some(objective) = problem.objective() else { return Ok(None) };
+        let direction = objective.direction;
         let Certificate { verdict, distance, tolerance, .. } = &outcome.certificate;
-        let value = Some(outcome.measurements[*entry]).filter(|v| *distance <= *tolerance && v.is_finite());
-        let interval = outcome.evaluation.as_ref().and_then(|evaluation| {
+        let value = Some(objective.value(&outcome.measurements));
+        let value = value.filter(|value| *distance <= *tolerance && value.is_finite());
+        // A region of single entries says next to nothing of a function of many.
+        let evaluation = outcome.evaluation.as_ref().filter(|_| objective.criterion.is_last());
+        let interval = evaluation.and_then(|evaluation| {
             let (mean, radius) = (evaluation.mean.last()?, evaluation.radii.last()?);
             let mean = direction.sign() * mean;
             value.map(|_| (mean - radius, mean + radius))
@@ -74,7 +79,7 @@ impl Optimum {
         let bound = ceiling.as_ref().map(|ceiling| upper_bound(problem, ceiling)).transpose()?;
         let bound = bound.filter(|bound| bound.is_finite()).map(|bound| direction.sign() * bound);
         let ceiling = ceiling.filter(|_| bound.is_some());
-        Ok(Some(Self { measure: measure.clone(), direction: *direction, value, interval, bound, ceiling }))
+        Ok(Some(Self { measure: objective.statement(), direction, value, interval, bound, ceiling }))
     }
 
     /// The value and what is known of it, in a sentence.
@@ -102,9 +107,9 @@ fn upper_bound(problem: &Problem, ceiling: &Ceiling) -> Result<f64> {
     let (Some(model), Some(objective)) = (problem.model(), problem.objective()) else {
         return Ok(f64::INFINITY);
     };
-    let selection = problem.target().selection_with(objective.entry, objective.direction.sign());
+    let selection = problem.target().selection_with(&objective.entries);
     let exact = Exact::new(model.select(&selection), *problem.discounting(), Planner::PolicyIteration)?;
-    exact.upper_bound(ceiling, problem.target().set())
+    exact.upper_bound(ceiling, problem.target().set(), &objective.criterion)
 }
 
 /// A constraint and what became of it, for people to read.

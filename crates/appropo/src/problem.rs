@@ -7,11 +7,12 @@ use crate::env::{EnvSpec, Environment, StopSignal, TabularMdp};
 use crate::error::{Error, Result, in_range};
 use crate::measurement::{Discounting, Measures};
 use crate::method::{Budget, Method, Resume, Task};
-use crate::options::{suggestion, words};
 use crate::oracle::{LIMIT, interruptible};
 use crate::outcome::Outcome;
 use crate::rl;
 use crate::solver::Observer;
+pub use crate::utility::Direction;
+use crate::utility::{Criterion, Utility};
 
 /// Horizon times states times actions for which a plan still fits into memory.
 const MOST_STAGES: usize = 200_000_000;
@@ -28,33 +29,45 @@ pub struct Problem {
 }
 
 /// What is optimised subject to the constraints.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Objective {
-    /// A measure, or measure\[i\] for an entry of a vector.
-    pub measure: String,
-    /// Its place in the measurement vector.
-    pub entry: usize,
-    /// Whether more is better.
-    pub direction: Direction,
-}
-
-words! {
+    /// A measure, or a function of several.
+    pub utility: Utility,
     /// Which way is better.
-    pub enum Direction {
-        /// more is better
-        Maximize = "maximize",
-        /// less is better
-        Minimize = "minimize",
-    }
+    pub direction: Direction,
+    /// The entries of the measurement vector that it is about, each with a factor.
+    pub entries: Vec<(usize, f64)>,
+    /// What is maximised of them.
+    pub criterion: Criterion,
 }
 
-impl Direction {
-    /// 1 where more is better, else −1.
-    pub fn sign(self) -> f64 {
-        match self {
-            Direction::Maximize => 1.0,
-            Direction::Minimize => -1.0,
+impl Objective {
+    fn new(utility: Utility, direction: Direction, measures: &Measures) -> Result<Self> {
+        let (entries, criterion) = utility.bind(measures, direction)?;
+        Ok(Self { utility, direction, entries, criterion })
+    }
+
+    /// What it is, in words.
+    pub fn statement(&self) -> String {
+        self.utility.statement()
+    }
+
+    /// Its value for the full measurement vector `z`.
+    pub fn value(&self, z: &[f64]) -> f64 {
+        let selected: Vec<f64> = self.entries.iter().map(|&(entry, factor)| factor * z[entry]).collect();
+        self.direction.sign() * self.criterion.value(&selected)
+    }
+
+    /// Refuses all but one measure, for methods that take nothing else.
+    pub fn one_measure(&self, method: &str) -> Result<()> {
+        if self.criterion.is_last() {
+            return Ok(());
         }
+        Err(Error::Objective(format!(
+            "{method} takes one measure as an objective; found {}; the methods \"appropo\", \"occupancy\" and \"maxent\" take \
+             concave functions",
+            self.statement()
+        )))
     }
 }
 
@@ -66,7 +79,7 @@ pub struct ProblemBuilder {
     discount: f64,
     horizon: Option<usize>,
     constraints: Vec<Constraint>,
-    objective: Option<(String, Direction)>,
+    objective: Option<(Utility, Direction)>,
 }
 
 impl ProblemBuilder {
@@ -97,14 +110,14 @@ impl ProblemBuilder {
         self
     }
 
-    /// Makes a measure as large as the constraints allow.
-    pub fn maximize(self, measure: impl Into<String>) -> Self {
-        Self { objective: Some((measure.into(), Direction::Maximize)), ..self }
+    /// Makes a measure, or a concave function of measures, as large as the constraints allow.
+    pub fn maximize(self, utility: impl Into<Utility>) -> Self {
+        Self { objective: Some((utility.into(), Direction::Maximize)), ..self }
     }
 
-    /// Makes a measure as small as the constraints allow.
-    pub fn minimize(self, measure: impl Into<String>) -> Self {
-        Self { objective: Some((measure.into(), Direction::Minimize)), ..self }
+    /// Makes a measure, or a convex function of measures, as small as the constraints allow.
+    pub fn minimize(self, utility: impl Into<Utility>) -> Self {
+        Self { objective: Some((utility.into(), Direction::Minimize)), ..self }
     }
 
     /// The problem, if what it is made of fits together.
@@ -117,7 +130,7 @@ impl ProblemBuilder {
         let target = Target::new(env.measures(), constraints)?;
         let problem = Problem { name, env, discounting, target, objective: None };
         match objective {
-            Some((measure, direction)) => problem.with_objective(&measure, direction),
+            Some((utility, direction)) => problem.with_objective(utility, direction),
             None => Ok(problem),
         }
     }
@@ -155,9 +168,9 @@ impl Problem {
     }
 
     /// The same problem with another objective.
-    pub fn with_objective(self, measure: &str, direction: Direction) -> Result<Self> {
-        let entry = entry(self.env.measures(), measure)?;
-        Ok(Self { objective: Some(Objective { measure: measure.into(), entry, direction }), ..self })
+    pub fn with_objective(self, utility: impl Into<Utility>, direction: Direction) -> Result<Self> {
+        let objective = Objective::new(utility.into(), direction, self.env.measures())?;
+        Ok(Self { objective: Some(objective), ..self })
     }
 
     /// The same problem with nothing to optimise.
@@ -264,28 +277,5 @@ impl Problem {
 
     pub(crate) fn model(&self) -> Option<&Arc<TabularMdp>> {
         self.env.model()
-    }
-}
-
-/// The entry of the measurement vector that a name, or name\[i\], stands for.
-fn entry(measures: &Measures, text: &str) -> Result<usize> {
-    let (name, index) = match text.strip_suffix(']').and_then(|t| t.split_once('[')) {
-        Some((name, index)) => (name, Some(index)),
-        None => (text, None),
-    };
-    let known: Vec<&str> = measures.iter().map(|(name, _)| name).collect();
-    let range = measures
-        .range(name)
-        .map_err(|error| Error::Objective(format!("{error}; {}", suggestion(name, known.iter().copied()))))?;
-    let count = range.len();
-    let bad = |problem: String| Error::Objective(format!("measure \"{text}\": {problem}"));
-    if count == 0 {
-        return Err(bad("it has no entries".into()));
-    }
-    match index.map(str::parse::<usize>) {
-        None if count == 1 => Ok(range.start),
-        Some(Ok(i)) if i < count => Ok(range.start + i),
-        None => Err(bad(format!("it has {count} entries; write {name}[0] to {name}[{}]", count - 1))),
-        Some(_) => Err(bad(format!("expected a whole number from 0 to {} in the brackets", count - 1))),
     }
 }

@@ -10,17 +10,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measurement", &[]),
     ("theory", &[]),
     ("constraint", &["set", "measurement"]),
-    ("player", &["measurement", "set", "theory"]),
+    ("utility", &["measurement", "set"]),
+    ("player", &["measurement", "set", "theory", "utility"]),
     ("env", &["measurement"]),
     ("nn", &[]),
     ("policy", &["env", "nn"]),
     ("rl", &["env", "measurement", "nn", "policy"]),
-    ("certificate", &["env", "measurement", "set"]),
+    ("certificate", &["env", "measurement", "set", "utility"]),
     // The traits see the certificate's bound; what implements them plans and learns.
-    ("oracle", &["certificate", "env", "measurement", "policy", "rl", "set"]),
+    ("oracle", &["certificate", "env", "measurement", "policy", "rl", "set", "utility"]),
     ("confidence", &["measurement", "policy", "rl", "set"]),
-    ("solver", &["certificate", "measurement", "oracle", "player", "policy", "set", "theory"]),
-    ("baseline", &["certificate", "env", "measurement", "oracle", "policy", "rl", "set"]),
+    ("solver", &["certificate", "measurement", "oracle", "player", "policy", "set", "theory", "utility"]),
+    ("baseline", &["certificate", "env", "measurement", "oracle", "policy", "rl", "set", "utility"]),
 ];
 
 /// What everything may see. They see nothing of the others.

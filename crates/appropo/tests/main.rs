@@ -4,6 +4,7 @@
 
 mod allocations;
 mod architecture;
+mod concave;
 mod confidence;
 mod cpo;
 mod distilling;

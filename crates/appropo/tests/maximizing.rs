@@ -19,6 +19,7 @@ use appropo::rl::actor_critic::PpoOptions;
 use appropo::set::{Bounds, ConvexSet, SharedSet};
 use appropo::solver::{Stop, StopRule, maximize, with_free_objective};
 use appropo::state::Checkpoint;
+use appropo::utility::Criterion;
 use appropo::verify::verify;
 
 use crate::oracles::episodes;
@@ -151,7 +152,7 @@ fn claims_of_an_objective_are_verified() {
         let refused = verify(problem, &outcome, 1);
         assert!(matches!(refused, Err(Error::Refuted { .. })), "{refused:?}");
     };
-    let entry = planned.objective().unwrap().entry;
+    let entry = planned.objective().unwrap().entries[0].0;
     forged(&planned, &outcome, &|o| o.objective.as_mut().unwrap().value = Some(-0.1));
     forged(&planned, &outcome, &|o| o.objective.as_mut().unwrap().value = None);
     forged(&planned, &outcome, &|o| {
@@ -260,7 +261,7 @@ fn estimates_are_held_by_a_margin_and_confirmed() {
     let search = |surprise: f64| {
         let mut player = FullyCorrective::new(with_free_objective(&set).unwrap()).with_margin(1.0);
         let mut oracle = Two { asked: Vec::new(), surprise, steps: 0 };
-        let found = maximize(&set, &mut player, &mut oracle, &rule, &mut ()).unwrap();
+        let found = maximize(&set, &Criterion::last(), &mut player, &mut oracle, &rule, &mut ()).unwrap();
         assert_eq!((found.stop.clone(), found.samples), (Stop::Samples, 400));
         (found, player.decision().clone(), oracle)
     };

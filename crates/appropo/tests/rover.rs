@@ -15,6 +15,7 @@ use appropo::solver::{
     Maximum, Round, Solution, StopRule, appropo, binary_search, maximize, with_free_objective,
 };
 use appropo::theory;
+use appropo::utility::Criterion;
 
 /// The answers are known to eight digits.
 const DIGITS: f64 = 1e-7;
@@ -42,7 +43,7 @@ fn speed() -> Constraint {
 
 fn in_master(set: &SharedSet, oracle: &mut dyn Respond, rule: &StopRule) -> Maximum {
     let mut player = FullyCorrective::new(with_free_objective(set).unwrap());
-    maximize(set, &mut player, oracle, rule, &mut ()).unwrap()
+    maximize(set, &Criterion::last(), &mut player, oracle, rule, &mut ()).unwrap()
 }
 
 /// The optimum of one measure, three ways: in the master, by binary search, and as one conic programme.
@@ -50,23 +51,26 @@ fn optimum(measure: &str, sign: f64, constraints: Vec<Constraint>, discounting: 
     let world = rover();
     let target = Target::new(world.model.measures(), constraints).unwrap();
     let objective = world.model.measures().range(measure).unwrap().start;
-    let model = world.model.select(&target.selection_with(objective, sign));
+    let model = world.model.select(&target.selection_with(&[(objective, sign)]));
     let exact = || Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
     let options = StopRule::default().tolerance(1e-8);
     let found = in_master(target.set(), &mut exact(), &options);
     let value = found.value.unwrap();
     assert!(found.upper_bound - value <= 1e-8 && found.upper_bound >= value - 1e-10);
-    let proved = exact().upper_bound(found.ceiling.as_ref().unwrap(), target.set()).unwrap();
+    let proved =
+        exact().upper_bound(found.ceiling.as_ref().unwrap(), target.set(), &Criterion::last()).unwrap();
     assert!((proved - found.upper_bound).abs() <= 1e-7, "{proved} is proved, {} claimed", found.upper_bound);
     let mut cache = Cache::new(exact());
     let options = options.tolerance(1e-6);
     let searched = binary_search(target.set(), &mut cache, &options, &mut ()).unwrap();
     assert!((searched.value.unwrap() - value).abs() <= 1e-6, "{:?} by search", searched.value);
     assert!(searched.upper_bound >= value - 1e-8);
-    let proved = exact().upper_bound(searched.ceiling.as_ref().unwrap(), target.set()).unwrap();
+    let proved =
+        exact().upper_bound(searched.ceiling.as_ref().unwrap(), target.set(), &Criterion::last()).unwrap();
     assert!(proved >= value - 1e-8 && proved <= searched.upper_bound + 1e-6, "{proved} is proved");
     if discounting.horizon().is_none() {
-        let programme = maximize_occupancy(target.set(), &model, &discounting, 1e-6).unwrap();
+        let programme =
+            maximize_occupancy(target.set(), &Criterion::last(), &model, &discounting, 1e-6).unwrap();
         let by_programme = *programme.certificate.z_bar.last().unwrap();
         assert!((by_programme - value).abs() <= 1e-6, "{by_programme} by the programme, {value} by appropo");
     }
@@ -84,7 +88,7 @@ fn largest_reward_without_constraints_is_by_crashing() {
     // Crashing is all that this policy does.
     let world = rover();
     let target = Target::new(world.model.measures(), vec![]).unwrap();
-    let model = world.model.select(&target.selection_with(1, 1.0));
+    let model = world.model.select(&target.selection_with(&[(1, 1.0)]));
     let mut exact = Exact::new(model, discounted(), Planner::PolicyIteration).unwrap();
     let best = in_master(target.set(), &mut exact, &StopRule::default());
     let all = Exact::new((*world.model).clone(), discounted(), Planner::PolicyIteration).unwrap();
@@ -210,11 +214,11 @@ fn the_unrolled_programme_agrees() {
     let discounting = Discounting::new(1.0, Some(20)).unwrap();
     let target =
         Target::new(world.model.measures(), vec![Constraint::at_most("failure", 0.3).unwrap()]).unwrap();
-    let model = world.model.select(&target.selection_with(1, 1.0));
+    let model = world.model.select(&target.selection_with(&[(1, 1.0)]));
     let mut exact = Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
     let options = StopRule::default().tolerance(1e-8);
     let best = in_master(target.set(), &mut exact, &options);
-    let programme = maximize_occupancy(target.set(), &model, &discounting, 1e-6).unwrap();
+    let programme = maximize_occupancy(target.set(), &Criterion::last(), &model, &discounting, 1e-6).unwrap();
     let by_programme = *programme.certificate.z_bar.last().unwrap();
     assert!((by_programme - best.value.unwrap()).abs() <= 1e-6, "{by_programme} against {:?}", best.value);
     assert_eq!(programme.certificate.verdict, Verdict::Feasible);

@@ -109,7 +109,7 @@ fn optimum(problem: &Problem, expected: f64) {
     // The bound is on the other side of the value, and close to it.
     let gap = sign * (found.bound.unwrap() - found.value.unwrap());
     assert!((-1e-9..=1e-7).contains(&gap), "{gap}");
-    agree(by_master.measurements[problem.objective().unwrap().entry], found.value.unwrap(), 1e-9);
+    agree(by_master.measurements[problem.objective().unwrap().entries[0].0], found.value.unwrap(), 1e-9);
 
     let by_search = solve(problem, &binary(), &Budget::default());
     let found = by_search.objective.unwrap();

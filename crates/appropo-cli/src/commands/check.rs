@@ -37,7 +37,7 @@ pub fn run(problem: &str, explain: bool, overrides: &Overrides) -> Result<Output
         let _ = writeln!(text, "constraint  {statement}");
     }
     if let Some(objective) = problem.objective() {
-        let _ = writeln!(text, "objective   {} {}", objective.direction.word(), objective.measure);
+        let _ = writeln!(text, "objective   {} {}", objective.direction.word(), objective.statement());
     }
     Ok(Output::of(text))
 }

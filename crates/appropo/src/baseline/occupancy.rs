@@ -8,6 +8,7 @@ use crate::oracle::{Exact, Planner, Respond};
 use crate::policy::{Mixed, TabularPolicy};
 use crate::rl::{self, Occupancy};
 use crate::set::{Cone, Conic, ConvexSet, SharedSet};
+use crate::utility::Criterion;
 use crate::vector;
 
 /// What the conic programme over occupancies found.
@@ -32,7 +33,7 @@ pub fn solve_occupancy(
     discounting: &Discounting,
     tolerance: f64,
 ) -> Result<Programme> {
-    let mut flow = Flow::new(model, discounting)?;
+    let mut flow = Flow::new(model, discounting, false)?;
     let dim = set.dim();
     let form = &mut flow.form;
     let c = form.auxiliary(dim);
@@ -46,19 +47,43 @@ pub fn solve_occupancy(
     flow.solve(set, &objective, tolerance)
 }
 
-/// The largest last measurement with the others in `set`: Altman's linear programme where the set is polyhedral.
-/// An infeasible problem is an error here; [`solve_occupancy`] tells how far it is from feasible.
+/// The best last measurements by `criterion` with the others in `set`: Altman's linear programme where the set is polyhedral
+/// and the criterion one measure. An infeasible problem is an error here; [`solve_occupancy`] tells how far it is from
+/// feasible.
+///
+/// Per step, f(v/L) is maximised over occupancies divided by their steps (Charnes and Cooper 1962): ρ/L for which L is 1,
+/// in the cone over the set.
 pub fn maximize_occupancy(
     set: &SharedSet,
+    criterion: &Criterion,
     model: &TabularMdp,
     discounting: &Discounting,
     tolerance: f64,
 ) -> Result<Programme> {
-    let mut flow = Flow::new(model, discounting)?;
-    let place: Vec<usize> = (flow.z..flow.z + set.dim()).collect();
-    flow.form.embed(&set.conic().ok_or(Error::NoConicForm { method: METHOD })?, &place);
+    let mut flow = Flow::new(model, discounting, criterion.is_share())?;
+    let end = flow.z + set.dim();
+    let place: Vec<usize> = (flow.z..end).collect();
+    let form = set.conic().ok_or(Error::NoConicForm { method: METHOD })?;
+    match flow.scale {
+        None => flow.form.embed(&form, &place),
+        Some(scale) => {
+            flow.form.embed_scaled(&form, &place, scale);
+            let steps = end + criterion.function().dim();
+            flow.form.constrain(Cone::Zero(1), [(vec![(steps, 1.0)], 1.0)]);
+            flow.form.constrain(Cone::Nonnegative(1), [(vec![(scale, -1.0)], 0.0)]);
+        }
+    }
+    let value = match criterion.is_last() {
+        true => end,
+        false => {
+            let value = flow.form.auxiliary(1);
+            let place: Vec<usize> = (end..end + criterion.function().dim()).chain([value]).collect();
+            flow.form.embed(&criterion.function().hypograph(), &place);
+            value
+        }
+    };
     let mut objective = vec![0.0; flow.form.variables];
-    objective[flow.z + set.dim()] = -1.0;
+    objective[value] = -1.0;
     flow.solve(set, &objective, tolerance)
 }
 
@@ -73,10 +98,12 @@ struct Flow<'a> {
     pairs: Vec<(usize, usize)>,
     /// Index of the first entry of z.
     z: usize,
+    /// What ρ and z are multiplied by, where that is a variable.
+    scale: Option<usize>,
 }
 
 impl<'a> Flow<'a> {
-    fn new(model: &'a TabularMdp, discounting: &Discounting) -> Result<Self> {
+    fn new(model: &'a TabularMdp, discounting: &Discounting, is_scaled: bool) -> Result<Self> {
         let flat = match discounting.horizon() {
             Some(horizon) => {
                 not_too_large("horizon times transitions", &[horizon, model.transitions()], 50_000_000)?;
@@ -120,15 +147,21 @@ impl<'a> Flow<'a> {
             row.0.push((z + i, 1.0));
         }
         let mut form = Conic { dim: z + dim, variables: z + dim, ..Conic::default() };
-        let balance: Vec<_> =
+        let mut balance: Vec<_> =
             (0..flat.states()).filter(|&s| decisions[s]).map(|s| balance[s].clone()).collect();
+        let scale = is_scaled.then(|| form.auxiliary(1));
+        if let Some(scale) = scale {
+            for (row, start) in balance.iter_mut().filter(|(_, start)| *start != 0.0) {
+                row.push((scale, -std::mem::take(start)));
+            }
+        }
         form.constrain(Cone::Zero(balance.len()), balance);
         form.constrain(Cone::Zero(dim), measured);
         form.constrain(Cone::Nonnegative(z), (0..z).map(|v| (vec![(v, -1.0)], 0.0)));
-        Ok(Self { model, discounting: *discounting, flat, form, pairs, z })
+        Ok(Self { model, discounting: *discounting, flat, form, pairs, z, scale })
     }
 
-    /// Solves, reads off the policy and judges it exactly. `set` may leave the last measurement out.
+    /// Solves, reads off the policy and judges it exactly. `set` may leave the last measurements out.
     fn solve(&self, set: &SharedSet, objective: &[f64], tolerance: f64) -> Result<Programme> {
         let quadratic = vec![0.0; self.form.variables];
         let solution = self

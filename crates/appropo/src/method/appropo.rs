@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::objective::{about_constraints, conclude_objective, plannable};
+use super::objective::{about_constraints, conclude_objective, one_measure, plannable};
 use super::{Budget, Method, MethodEntry, Task};
 use crate::certificate::{Ceiling, Certificate, Verdict};
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ use crate::set::SharedSet;
 use crate::solver::{
     Doubts, Goal, Maximum, Observer, Round, Solution, Stop, StopRule, appropo, appropo_model_based,
     binary_search, maximize, maximize_model_based, resume, resume_maximize, resume_maximize_model_based,
-    resume_model_based, with_free_objective,
+    resume_model_based,
 };
 
 words! {
@@ -49,14 +49,17 @@ options! {
 /// Pairs of a state and an action that a model is learnt of by default at most: it is planned in after every step.
 const COUNTED: usize = 50_000;
 
+/// The key that names an oracle.
+pub(super) const ORACLE: Key = Key::optional(
+    "oracle",
+    Kind::Name,
+    "\"exact\"",
+    "Who answers λ; by default exact; where there is no model, model if states can be counted, sac if actions are numbers within bounds, else ppo.",
+);
+
 /// The keys that name an oracle and a player, and the options besides.
 static KEYS: [Key; 4] = [
-    Key::optional(
-        "oracle",
-        Kind::Name,
-        "\"exact\"",
-        "Who answers λ; by default exact; where there is no model, model if states can be counted, sac if actions are numbers within bounds, else ppo.",
-    ),
+    ORACLE,
     Key::defaulted("player", Kind::Name, "\"fully-corrective\"", "Who chooses λ."),
     AppropoOptions::KEYS[0],
     AppropoOptions::KEYS[1],
@@ -118,7 +121,7 @@ impl Appropo {
         Self { options, ..self }
     }
 
-    fn read(given: &Given, registry: &Registry) -> OptionResult<Self> {
+    pub(super) fn read(given: &Given, registry: &Registry) -> OptionResult<Self> {
         let table = |name: &str| given.get(name);
         let by_default = Self::default();
         // Options count also for an oracle that no one names.
@@ -181,6 +184,7 @@ impl Appropo {
             radius,
             rounds: self.rule(budget).rounds,
             is_learning: self.is_learning(problem),
+            criterion: None,
         }
     }
 
@@ -250,20 +254,19 @@ impl Appropo {
         rng: &mut random::Generator,
         observer: &mut dyn Observer,
     ) -> Result<(Solution, Option<Ceiling>)> {
-        let selection = problem.target().selection_with(objective.entry, objective.direction.sign());
         let maximum = match self.options.search {
-            ObjectiveSearch::Binary => self.bisect(problem, &selection, budget, 0, observer)?,
+            ObjectiveSearch::Binary => self.bisect(problem, objective, budget, 0, observer)?,
             ObjectiveSearch::Master => {
-                let found = self.maximize(problem, &selection, budget, state, rng, observer)?;
+                let found = self.maximize(problem, objective, budget, state, rng, observer)?;
                 // Where episodes can last for millions of steps, the master problem may find no feasible point. The
                 // slower search still does.
                 let is_done = found.value.is_some()
                     || found.certificate.verdict == Verdict::Infeasible
                     || matches!(found.stop, Stop::Observer | Stop::Failed(_));
-                if is_done || self.is_learning(problem) {
+                if is_done || self.is_learning(problem) || !objective.criterion.is_last() {
                     found
                 } else {
-                    self.bisect(problem, &selection, budget, found.rounds, observer)?
+                    self.bisect(problem, objective, budget, found.rounds, observer)?
                 }
             }
         };
@@ -275,7 +278,7 @@ impl Appropo {
     fn maximize(
         &self,
         problem: &Problem,
-        selection: &Selection,
+        objective: &Objective,
         budget: &Budget,
         state: Option<&[u8]>,
         rng: &mut random::Generator,
@@ -283,16 +286,20 @@ impl Appropo {
     ) -> Result<Maximum> {
         let (set, rule) = (problem.target().set(), self.rule(budget));
         let radius = || self.radius(problem);
-        let context = PlayerContext { selection, ..self.context(problem, budget, &radius) };
+        let (criterion, selection) =
+            (&objective.criterion, &problem.target().selection_with(&objective.entries));
+        let context =
+            PlayerContext { selection, criterion: Some(criterion), ..self.context(problem, budget, &radius) };
         // Where the set has no conic form, a learner follows multipliers only.
-        let aim = WithinSet::new(Arc::clone(set), true).ok().map(|aim| Arc::new(aim) as _);
+        let aim = WithinSet::new(Arc::clone(set), true).ok().filter(|_| criterion.is_last());
+        let aim = aim.map(|aim| Arc::new(aim) as _);
         match self.make_oracle(problem, selection, budget, aim, rng)? {
             AnyOracle::Responding(mut oracle) => {
-                let player = &mut *self.make_player(&with_free_objective(set)?, &context)?;
+                let player = &mut *self.make_player(&criterion.free(set), &context)?;
                 let oracle = &mut *oracle;
                 match state {
-                    None => maximize(set, player, oracle, &rule, observer),
-                    Some(state) => resume_maximize(set, player, oracle, &rule, observer, state),
+                    None => maximize(set, criterion, player, oracle, &rule, observer),
+                    Some(state) => resume_maximize(set, criterion, player, oracle, &rule, observer, state),
                 }
             }
             AnyOracle::ModelBased(mut model) => {
@@ -300,8 +307,10 @@ impl Appropo {
                     |set: &SharedSet| self.make_player(set, &PlayerContext { is_learning: false, ..context });
                 let model = &mut *model;
                 match state {
-                    None => maximize_model_based(set, &player, model, &rule, observer),
-                    Some(state) => resume_maximize_model_based(set, &player, model, &rule, observer, state),
+                    None => maximize_model_based(set, criterion, &player, model, &rule, observer),
+                    Some(state) => {
+                        resume_maximize_model_based(set, criterion, &player, model, &rule, observer, state)
+                    }
                 }
             }
         }
@@ -311,12 +320,12 @@ impl Appropo {
     fn bisect(
         &self,
         problem: &Problem,
-        selection: &Selection,
+        objective: &Objective,
         budget: &Budget,
         played: usize,
         observer: &mut dyn Observer,
     ) -> Result<Maximum> {
-        let model = plannable(problem)?.select(selection);
+        let model = plannable(problem)?.select(&problem.target().selection_with(&objective.entries));
         let mut cache = Cache::new(Exact::new(model, *problem.discounting(), Planner::PolicyIteration)?);
         let mut later = Later { observer, played };
         let found = binary_search(problem.target().set(), &mut cache, &self.rule(budget), &mut later)?;
@@ -347,6 +356,7 @@ impl Method for Appropo {
         let oracle = self.oracle_for(problem);
         if problem.objective().is_some() && self.options.search == ObjectiveSearch::Binary {
             plannable(problem)?;
+            one_measure(problem, "search = binary")?;
             if oracle.is_learning() {
                 return Err(Error::Objective(format!(
                     "a binary search plans, and takes no oracle but \"exact\"; found \"{}\"; leave \"search\" out to learn",

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::lagrangian::run;
+use super::objective::one_measure;
 use super::{Budget, Method, MethodEntry, Task};
 use crate::error::Result;
 use crate::options::{Key, Kind, Options, Table};
@@ -75,6 +76,7 @@ impl Method for Cpo {
     }
 
     fn check(&self, problem: &Problem) -> Result<()> {
+        one_measure(problem, ENTRY.name)?;
         self.learner(problem).map(drop)
     }
 

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::objective::{about_constraints, conclude_objective};
+use super::objective::{about_constraints, conclude_objective, one_measure};
 use super::{Budget, Method, MethodEntry, Task};
 use crate::error::{Error, Result};
 use crate::evaluate::Judge;
@@ -140,8 +140,7 @@ pub(super) fn run(problem: &Problem, task: Task, learner: &dyn MakeOracle, pace:
     let constraints = Arc::clone(problem.target().set());
     let (set, selection) = match problem.objective() {
         Some(objective) => {
-            let sign = objective.direction.sign();
-            (with_free_objective(&constraints)?, problem.target().selection_with(objective.entry, sign))
+            (with_free_objective(&constraints)?, problem.target().selection_with(&objective.entries))
         }
         None => (Arc::clone(&constraints), problem.target().selection().clone()),
     };
@@ -196,6 +195,7 @@ impl Method for Lagrangian {
     }
 
     fn check(&self, problem: &Problem) -> Result<()> {
+        one_measure(problem, ENTRY.name)?;
         self.learner.check(problem.env())
     }
 

@@ -43,3 +43,8 @@ pub(super) fn plannable(problem: &Problem) -> Result<&Arc<TabularMdp>> {
         )
     })
 }
+
+/// Refuses objectives that are more than one measure.
+pub(super) fn one_measure(problem: &Problem, method: &str) -> Result<()> {
+    problem.objective().map_or(Ok(()), |objective| objective.one_measure(&format!("\"{method}\"")))
+}

@@ -43,10 +43,12 @@ impl Occupancy {
     }
 
     fn optimize(&self, problem: &Problem, objective: &Objective, tolerance: f64) -> Result<Solution> {
-        let selection = problem.target().selection_with(objective.entry, objective.direction.sign());
+        let selection = problem.target().selection_with(&objective.entries);
         let model = plannable(problem)?.select(&selection);
         let set = problem.target().set();
-        let (mixture, certificate) = match maximize_occupancy(set, &model, problem.discounting(), tolerance) {
+        let criterion = &objective.criterion;
+        let found = maximize_occupancy(set, criterion, &model, problem.discounting(), tolerance);
+        let (mixture, certificate) = match found {
             Ok(Programme { policy, certificate, .. }) => (Mixed::one(policy.as_ref().clone()), certificate),
             // The solver says only that there is no point; the least distance says how far off the problem is.
             Err(error) => {

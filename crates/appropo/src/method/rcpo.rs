@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::lagrangian::{LEARNER, inside, run, table};
+use super::objective::one_measure;
 use super::{Budget, Method, MethodEntry, Task};
 use crate::error::{Error, Result};
 use crate::options::{Key, Kind, Options, Range, Table, options};
@@ -105,6 +106,7 @@ impl Method for Rcpo {
         {
             return Err(Error::NoHalfSpaces { method: ENTRY.name, constraint: constraint.name.clone() });
         }
+        one_measure(problem, ENTRY.name)?;
         self.learner.check(problem.env())
     }
 

@@ -235,6 +235,14 @@ impl<'a> Entry<'a> {
             // What sets there are only the registry knows.
             Kind::Parts => self.items()?.iter().try_for_each(|part| part.open_table().map(drop)),
             Kind::Measurements | Kind::Open => self.open_table().map(drop),
+            Kind::Utility(_) if self.is_text() => self.name().map(drop),
+            Kind::Utility(keys) if self.is_table() => self.table(*keys).map(drop),
+            Kind::Utility(keys) if self.is_list() => {
+                self.items()?.iter().try_for_each(|item| item.table(*keys).map(drop))
+            }
+            Kind::Utility(_) => {
+                Err(self.expected("a measure, or a function of measures such as { entropy = \"visits\" }"))
+            }
         }
     }
 

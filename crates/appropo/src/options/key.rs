@@ -82,6 +82,8 @@ pub enum Kind {
     Measures,
     /// Measurements by the names of their measures.
     Measurements,
+    /// A measure, a table with these keys that states a function of measures, or several such tables.
+    Utility(&'static [Key]),
 }
 
 /// The finite numbers between two bounds.

@@ -11,6 +11,7 @@ use crate::policy::{AnyPolicy, Mixed, TabularPolicy};
 use crate::rl::{self, Occupancy, Plan};
 use crate::set::SharedSet;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
+use crate::utility::Criterion;
 
 words! {
     /// How best responses are planned without a horizon. With one it is always backward induction.
@@ -139,8 +140,8 @@ impl Exact {
     }
 
     /// The bound on the objective, which is measured last, that `ceiling` proves for this world.
-    pub fn upper_bound(&self, ceiling: &Ceiling, set: &SharedSet) -> Result<f64> {
-        ceiling.upper_bound(set, &self.model, &self.discounting, &self.decisions)
+    pub fn upper_bound(&self, ceiling: &Ceiling, set: &SharedSet, criterion: &Criterion) -> Result<f64> {
+        ceiling.upper_bound(set, criterion, &self.model, &self.discounting, &self.decisions)
     }
 
     /// A certificate with every number computed again for this world, claiming only what that confirms.

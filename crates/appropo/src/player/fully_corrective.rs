@@ -11,6 +11,7 @@ use crate::measurement::Spread;
 use crate::options::{Kind, Measurements, Options, Range, Table, options};
 use crate::set::{ConvexSet, Errors, SharedSet};
 use crate::state::{Checkpoint, Loader, Saver, misfit};
+use crate::utility::Criterion;
 use crate::vector;
 
 options! {
@@ -37,6 +38,10 @@ impl MakePlayer for FullyCorrectiveOptions {
 
     fn make(&self, set: &SharedSet, context: &PlayerContext) -> Result<Box<dyn Player>> {
         let player = FullyCorrective::new(Arc::clone(set)).with_margin(self.margin);
+        let player = match context.criterion {
+            Some(criterion) => player.maximizing(criterion.clone()),
+            None => player,
+        };
         let anchor =
             self.anchor.as_ref().map(|anchor| anchor.vector(context.measures, "anchor")).transpose()?;
         Ok(Box::new(match anchor.filter(|_| context.is_learning) {
@@ -83,7 +88,9 @@ pub struct FullyCorrective {
     /// The least distance so far, and the answers since that brought nothing.
     stalled: (f64, usize),
     decision: Decision,
-    /// The set's multiplier y at the mixture, once the last measurement is maximised.
+    /// What is maximised once it is pursued.
+    criterion: Criterion,
+    /// The set's multiplier y at the mixture, once that is so.
     price: Option<Vec<f64>>,
     /// How many answers there were.
     answers: usize,
@@ -109,6 +116,7 @@ impl FullyCorrective {
             alone: Vec::new(),
             stalled: (f64::INFINITY, 0),
             decision: Decision { lam: vec![0.0; dim], offset: 0.0 },
+            criterion: Criterion::last(),
             price: None,
             answers: 0,
         }
@@ -117,6 +125,11 @@ impl FullyCorrective {
     /// The same player, keeping away from the set's edge by this many standard errors, 1 unless said.
     pub fn with_margin(self, margin: f64) -> Self {
         Self { margin, ..self }
+    }
+
+    /// The same player, to pursue this; the last measurement unless said.
+    pub fn maximizing(self, criterion: Criterion) -> Self {
+        Self { criterion, ..self }
     }
 
     /// The same player, starting with the λ₁ that leads from `z` to the set, and adding λ₁ to every later λ.
@@ -186,7 +199,7 @@ impl FullyCorrective {
     /// Moves to the best point of the hull, and names the half-space that follows from it.
     fn mix(&mut self) -> Result<()> {
         if let Some(price) = &mut self.price {
-            self.decision = self.hull.maximize(&self.aim, price)?;
+            self.decision = self.hull.maximize(&self.aim, &self.criterion, price)?;
             return Ok(());
         }
         self.decision = match Units::of(&self.set, &self.hull) {

@@ -1,5 +1,7 @@
 //! The corrective player's master problem: the best point of the hull of all answers.
 
+mod concave;
+
 use std::ops::Range;
 
 use nalgebra::{Cholesky, DMatrix, DVector};
@@ -8,8 +10,9 @@ use super::{Decision, project};
 use crate::error::{Error, Result};
 use crate::measurement::Spread;
 use crate::root;
-use crate::set::ConvexSet;
+use crate::set::{ConvexSet, SharedSet};
 use crate::state::{Loader, Saver, misfit};
+use crate::utility::{Concave, Criterion};
 use crate::vector::{add_scaled, difference, distance, dot, norm, scale};
 
 /// The convex hull of some answers ẑ, and a point in it.
@@ -92,7 +95,7 @@ impl Hull {
     /// Moves to the point of the hull that is closest to the set.
     pub(crate) fn approach(&mut self, set: &dyn ConvexSet) -> Result<()> {
         let zero = vec![0.0; self.point.len()];
-        self.minimize(&Smooth { set, linear: &zero, shift: &zero })?;
+        self.minimize(&Smooth { set, linear: &zero, shift: &zero, concave: None })?;
         if !self.is_uncertain() {
             self.prune();
         }
@@ -128,10 +131,27 @@ impl Hull {
         self.vertices.iter().map(size).find(|size| *size > 0.0)
     }
 
-    /// Moves to the point of hull ∩ set with the largest last entry, by the method of multipliers, and returns
-    /// the decision λ = y − e for the set's multiplier y: its oracle answer is the best column to add.
-    /// The set must leave the last entry free. The search for y starts from the one before.
-    pub(crate) fn maximize(&mut self, set: &dyn ConvexSet, y: &mut Vec<f64>) -> Result<Decision> {
+    /// Moves to the best point of hull ∩ set, by the method of multipliers, and returns the decision λ = (y, −g) for the
+    /// set's multiplier y and the gradient g of what is maximised: its oracle answer is the best column to add.
+    /// The set must leave the entries of the objective free. The search for y starts from the one before.
+    pub(crate) fn maximize(
+        &mut self,
+        set: &SharedSet,
+        criterion: &Criterion,
+        y: &mut Vec<f64>,
+    ) -> Result<Decision> {
+        let decision = match criterion.is_last() {
+            true => self.maximize_last(set, y),
+            false => self.maximize_concave(set, criterion, y),
+        }?;
+        if !self.is_uncertain() {
+            self.prune();
+        }
+        Ok(decision)
+    }
+
+    /// The largest last entry.
+    fn maximize_last(&mut self, set: &dyn ConvexSet, y: &mut Vec<f64>) -> Result<Decision> {
         // Counted from the point, a large objective takes no digits from the rest.
         let last = self.point.len() - 1;
         let mut centred = self.clone();
@@ -139,9 +159,6 @@ impl Hull {
         centred.gather();
         let decision = centred.maximize_centred(set, y)?;
         self.take_weights(&centred);
-        if !self.is_uncertain() {
-            self.prune();
-        }
         Ok(decision)
     }
 
@@ -161,7 +178,7 @@ impl Hull {
             let shift: Vec<f64> = y.iter().map(|y| y / rho).collect();
             let mut linear = vec![0.0; last + 1];
             linear[last] = -1.0 / rho;
-            self.minimize(&Smooth { set, linear: &linear, shift: &shift })?;
+            self.minimize(&Smooth { set, linear: &linear, shift: &shift, concave: None })?;
             let moved: Vec<f64> = self.point.iter().zip(&shift).map(|(x, s)| x + s).collect();
             project(set, &moved, &mut nearest)?;
             *y = moved.iter().zip(&nearest).map(|(u, p)| rho * (u - p)).collect();
@@ -310,23 +327,32 @@ fn affine_dependence(vertices: &[Vertex]) -> Vec<f64> {
     alpha
 }
 
-/// linear·x + ½ dist²(x + shift, set).
+/// linear·x − w·f(x) + ½ dist²(x + shift, set), where f looks at the last entries only.
 struct Smooth<'a> {
     set: &'a dyn ConvexSet,
     linear: &'a [f64],
     shift: &'a [f64],
+    /// f and w.
+    concave: Option<(&'a dyn Concave, f64)>,
 }
 
 impl Smooth<'_> {
-    /// linear + u − Γ(u) at u = x + shift.
+    /// linear − w·∇f(x) + u − Γ(u) at u = x + shift.
     fn gradient(&self, x: &[f64]) -> Result<Vec<f64>> {
         let u: Vec<f64> = x.iter().zip(self.shift).map(|(x, s)| x + s).collect();
         let mut nearest = vec![0.0; u.len()];
         project(self.set, &u, &mut nearest)?;
-        Ok((0..u.len()).map(|i| self.linear[i] + u[i] - nearest[i]).collect())
+        let mut gradient: Vec<f64> = (0..u.len()).map(|i| self.linear[i] + u[i] - nearest[i]).collect();
+        if let Some((f, weight)) = self.concave {
+            let start = x.len() - f.dim();
+            let mut slopes = vec![0.0; f.dim()];
+            f.gradient(&x[start..], &mut slopes);
+            add_scaled(&mut gradient[start..], -weight, &slopes);
+        }
+        Ok(gradient)
     }
 
-    /// dᵢ·(I − DΓ)dⱼ for all directions.
+    /// dᵢ·(I − DΓ − w·∇²f)dⱼ for all directions.
     fn hessian(&self, x: &[f64], directions: &[Vec<f64>]) -> Result<DMatrix<f64>> {
         let u: Vec<f64> = x.iter().zip(self.shift).map(|(x, s)| x + s).collect();
         let derivative = self.set.derivative(&u);
@@ -335,7 +361,13 @@ impl Smooth<'_> {
             .iter()
             .map(|d| {
                 derivative(d, &mut image);
-                difference(d, &image)
+                let mut column = difference(d, &image);
+                if let Some((f, weight)) = self.concave {
+                    let start = x.len() - f.dim();
+                    f.curvature(&x[start..], &d[start..], &mut image[start..]);
+                    add_scaled(&mut column[start..], -weight, &image[start..]);
+                }
+                column
             })
             .collect();
         let mut hessian = DMatrix::zeros(directions.len(), directions.len());
@@ -517,7 +549,8 @@ mod tests {
                     points.push(vec![0.0, 0.0, 0.0, -2.0]);
                     points.iter_mut().for_each(|z| z[3] = origin + unit * z[3]);
                     let mut hull = hull(&points);
-                    let decision = hull.maximize(&with_objective, &mut Vec::new()).unwrap();
+                    let decision =
+                        hull.maximize(&with_objective, &Criterion::last(), &mut Vec::new()).unwrap();
                     assert!(with_objective.distance(hull.point()) <= 1e-11 * unit.max(1.0));
                     let least = points.iter().map(|z| dot(&decision.lam, z)).fold(f64::INFINITY, f64::min);
                     let upper = decision.offset - least;

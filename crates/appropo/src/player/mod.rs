@@ -1,6 +1,7 @@
 //! The λ-players: they name a half-space that contains the target set, and learn from the answers.
 
 mod blackwell;
+mod frank_wolfe;
 mod fully_corrective;
 pub(crate) mod master;
 pub(crate) mod mean;
@@ -11,6 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use blackwell::{Blackwell, BlackwellOptions};
+pub use frank_wolfe::{FrankWolfe, FrankWolfeOptions};
 pub use fully_corrective::{FullyCorrective, FullyCorrectiveOptions};
 pub use ogd::{MomentumOptions, Ogd, OgdOptions, OnlineGradient, StepRule, Steps};
 
@@ -19,6 +21,7 @@ use crate::measurement::{Measures, Selection, Spread};
 use crate::options::{Given, Registered, Result as OptionResult, Table};
 use crate::set::{ConvexSet, Errors, Product, SharedSet, placed};
 use crate::state::{Checkpoint, Loader, Saver};
+use crate::utility::Criterion;
 use crate::vector;
 
 /// λ with the half-space {z : lam·z ≤ offset} that contains the target set.
@@ -95,10 +98,10 @@ pub trait Margin {
     fn increase_margin(&mut self) -> Result<bool>;
 }
 
-/// A player that can maximise the last measurement, which the set must leave free.
+/// A player that can maximise a function of the last measurements, which the set must leave free.
 pub trait Pursuit {
-    /// From now on the mixture is the point of hull ∩ aim with the largest last entry, and the decision its price vector
-    /// λ = (y, −1): y·z ≤ offset on the aim, with equality at the mixture.
+    /// From now on the mixture is the best point of hull ∩ aim, and the decision its price vector λ = (y, −g) for the
+    /// function's gradient g there: y·z ≤ offset on the aim, with equality at the mixture.
     fn pursue(&mut self) -> Result<()>;
 
     /// Whether it does so already.
@@ -140,6 +143,8 @@ pub struct PlayerContext<'a> {
     pub rounds: usize,
     /// Whether the oracle learns.
     pub is_learning: bool,
+    /// What is maximised, where there is an objective.
+    pub criterion: Option<&'a Criterion>,
 }
 
 impl fmt::Debug for PlayerContext<'_> {
@@ -152,8 +157,8 @@ impl fmt::Debug for PlayerContext<'_> {
 pub type PlayerEntry = Registered<fn(&Given) -> OptionResult<Arc<dyn MakePlayer>>>;
 
 /// The players that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&PlayerEntry; 4] =
-    [&fully_corrective::ENTRY, &ogd::ENTRY, &ogd::MOMENTUM_ENTRY, &blackwell::ENTRY];
+pub(crate) static ENTRIES: [&PlayerEntry; 5] =
+    [&fully_corrective::ENTRY, &ogd::ENTRY, &ogd::MOMENTUM_ENTRY, &blackwell::ENTRY, &frank_wolfe::ENTRY];
 
 /// The decision that separates `x` from the set: λ = (x − Γ(x))/‖x − Γ(x)‖, or 0 if x lies in it.
 fn separating(set: &dyn ConvexSet, x: &[f64]) -> Result<Decision> {

@@ -78,6 +78,15 @@ impl Conic {
         self.cones.extend(&other.cones);
     }
 
+    /// Requires that the variables in `place` form a point of `other` times the variable `scale`, which must not be negative.
+    pub fn embed_scaled(&mut self, other: &Conic, place: &[usize], scale: usize) {
+        let first = self.rows.len();
+        self.embed(other, place);
+        for (row, b) in &mut self.rows[first..] {
+            row.push((scale, -std::mem::take(b)));
+        }
+    }
+
     /// The recession cone: the same rows with b = 0.
     pub fn recession(&self) -> Conic {
         let rows = self.rows.iter().map(|(row, _)| (row.clone(), 0.0)).collect();

@@ -9,6 +9,7 @@ use crate::oracle::{Cache, Respond};
 use crate::player::FullyCorrective;
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, SharedSet};
+use crate::utility::Criterion;
 
 /// Shows the rounds of many games as those of one search, and remembers whether an observer had seen enough or failed: the
 /// games may end for reasons of their own.
@@ -45,13 +46,14 @@ pub fn binary_search<O: Respond>(
     observer: &mut dyn Observer,
 ) -> Result<Maximum> {
     let dim = set.dim() + 1;
-    let alone = objective_alone(dim);
+    let criterion = Criterion::last();
+    let alone = objective_alone(&criterion, dim);
     let first = oracle.respond(&alone.lam, f64::NEG_INFINITY)?;
     let Some(bound) = first.bound else {
         return Err(Error::Objective("a binary search needs an oracle that bounds the objective".into()));
     };
     let mut top = Top::default();
-    top.lower(&alone.lam, 0.0, Some(&bound));
+    top.lower(&criterion, (&alone.lam, 0.0), vec![0.0], Some(&bound));
     // Verdicts must be sharper than the search's own tolerance.
     let tolerance = 0.01 * rule.tolerance;
     let inner = StopRule { goal: Goal::Feasibility, tolerance, epsilon: tolerance, ..*rule };

@@ -12,9 +12,9 @@ use crate::player::{Decision, Player, Pursuit};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::set::{Bounds, ConvexSet, Product, SharedSet};
 use crate::state::{Loader, Saved, Saver};
-use crate::vector;
+use crate::utility::Criterion;
 
-/// The largest value of one measurement subject to the others lying in a set.
+/// The largest value of a measurement, or of a concave function of several, subject to others lying in a set.
 #[derive(Debug, Clone)]
 pub struct Maximum {
     /// The value reached, an estimate where answers are; `None` if no feasible policy was found.
@@ -25,7 +25,7 @@ pub struct Maximum {
     pub ceiling: Option<Ceiling>,
     /// The mixed policy that reaches it; the closest one to the set where none is feasible.
     pub mixture: Mixed,
-    /// The evidence that it is feasible, or that none is. Its last measurement is the objective's.
+    /// The evidence that it is feasible, or that none is. Its last measurements are the objective's.
     pub certificate: Certificate,
     /// Rounds played.
     pub rounds: usize,
@@ -60,11 +60,22 @@ impl Default for Top {
 }
 
 impl Top {
-    /// Takes λ = (y, −1) with y·z ≤ offset on the set, and what the oracle proved for it.
-    pub fn lower(&mut self, lam: &[f64], offset: f64, bound: Option<&Bound>) {
-        if let Some(bound) = bound.filter(|bound| offset - bound.value < self.upper_bound) {
-            self.upper_bound = offset - bound.value;
-            self.ceiling = Some(Ceiling { lam: lam.to_vec(), offset, witness: Arc::clone(&bound.witness) });
+    /// Takes λ = (y, −g) with y·z ≤ offset on the set and the gradient g at a point, and what the oracle proved for it.
+    pub fn lower(
+        &mut self,
+        criterion: &Criterion,
+        (lam, offset): (&[f64], f64),
+        at: Vec<f64>,
+        bound: Option<&Bound>,
+    ) {
+        let Some(bound) = bound else { return };
+        let tau = -lam.last().copied().unwrap_or(0.0);
+        let upper_bound = criterion.upper_bound(&at, tau, offset, bound.value);
+        if upper_bound < self.upper_bound {
+            self.upper_bound = upper_bound;
+            let at = if criterion.is_last() { Vec::new() } else { at };
+            self.ceiling =
+                Some(Ceiling { lam: lam.to_vec(), offset, at, witness: Arc::clone(&bound.witness) });
         }
     }
 
@@ -79,6 +90,7 @@ impl Top {
             self.ceiling = Some(Ceiling {
                 lam: divide(&separation.lam),
                 offset: (separation.offset + price * threshold) / price,
+                at: Vec::new(),
                 witness: Arc::new(witness),
             });
         }
@@ -95,48 +107,56 @@ impl Top {
     }
 }
 
-pub(super) fn objective_alone(dim: usize) -> Decision {
-    let mut lam = vec![0.0; dim];
-    lam[dim - 1] = -1.0;
+/// The first question, before there is any answer: what the objective rises with where nothing is measured.
+pub(super) fn objective_alone(criterion: &Criterion, dim: usize) -> Decision {
+    let lam = criterion.prices(&vec![0.0; dim - criterion.dim()], &nothing(criterion), 0.0);
     // Any policy will do at first.
     Decision { lam, offset: f64::INFINITY }
 }
 
-/// Maximises the oracle's last measurement subject to the others lying in `set`, with the objective inside the
-/// master problem of `player`, who plays for [`with_free_objective`].
+fn nothing(criterion: &Criterion) -> Vec<f64> {
+    vec![0.0; criterion.function().dim()]
+}
+
+/// Maximises what `criterion` says of the oracle's last measurements subject to the others lying in `set`, with the
+/// objective inside the master problem of `player`, who plays for [`Criterion::free`].
 ///
 /// First the hull of answers is brought to the set as in [`appropo`](super::appropo). Then each round moves to the best
-/// point of hull ∩ set, and asks the oracle for the policy that the set's multiplier y prices highest,
-/// max over π of (objective − y·Z̄). Where the oracle proves its answers, this bounds the maximum from above.
+/// point of hull ∩ set, and asks the oracle for the policy that the set's multiplier y and the objective's gradient g there
+/// price highest, max over π of g·u − y·z for Z̄(π) = (z, u). Where the oracle proves its answers, this bounds the maximum
+/// from above.
 ///
 /// Where answers are estimates, nothing is proved: the constraints are held by the player's margin, fresh episodes confirm
 /// what looks better than anything before, and the best mixture so confirmed is the answer once the steps are used up.
 pub fn maximize(
     set: &SharedSet,
+    criterion: &Criterion,
     player: &mut dyn Player,
     oracle: &mut dyn Respond,
     rule: &StopRule,
     observer: &mut dyn Observer,
 ) -> Result<Maximum> {
-    let (constraints, set) = (set, with_free_objective(set)?);
+    let (constraints, set) = (set, criterion.free(set));
     let rule = StopRule { goal: Goal::Feasibility, ..*rule };
     let mut record = Record::new(set.dim());
     let game = Game::new(&set, player, oracle, &rule, &mut record);
     let lead = Lead::new(constraints, &rule);
-    Search { game, top: Top::default(), best: None, step: 0.0, ended: 0, asking: None, lead }.run(observer)
+    Search { game, criterion, top: Top::default(), best: None, step: 0.0, ended: 0, asking: None, lead }
+        .run(observer)
 }
 
 /// [`maximize`] from where [`Round::state`](super::Round::state) was taken, with a player and an oracle that were made as
 /// they were then. The result is bit for bit that of a search that was never interrupted.
 pub fn resume_maximize(
     set: &SharedSet,
+    criterion: &Criterion,
     player: &mut dyn Player,
     oracle: &mut dyn Respond,
     rule: &StopRule,
     observer: &mut dyn Observer,
     state: &[u8],
 ) -> Result<Maximum> {
-    let (constraints, set) = (set, with_free_objective(set)?);
+    let (constraints, set) = (set, criterion.free(set));
     let rule = StopRule { goal: Goal::Feasibility, ..*rule };
     let mut loader = Loader::new(state);
     let mut record = load(&mut loader, &set, player, oracle)?;
@@ -148,11 +168,12 @@ pub fn resume_maximize(
     lead.load(&mut loader, set.dim())?;
     loader.finish()?;
     let game = Game::new(&set, player, oracle, &rule, &mut record);
-    Search { game, top, best, step, ended, asking, lead }.run(observer)
+    Search { game, criterion, top, best, step, ended, asking, lead }.run(observer)
 }
 
 struct Search<'a> {
     game: Game<'a>,
+    criterion: &'a Criterion,
     top: Top,
     /// The best mixture that fresh episodes put inside the constraints; `None` while answers are exact.
     best: Option<Confirmed>,
@@ -240,22 +261,24 @@ impl Search<'_> {
 
     fn question(&mut self, is_first: bool, observer: &mut dyn Observer) -> Result<(f64, Duration)> {
         let is_pursuing = self.pursuit()?.is_pursuing();
-        let Self { game, top, best, step, ended, asking, lead } = self;
+        let Self { game, criterion, top, best, step, ended, asking, lead } = self;
         let rest = |to: &mut Saver| save(top, best, (*step, *ended, *asking), lead, to);
         if !is_first && !is_pursuing {
             return Ok((0.0, game.round(&rest, observer)?));
         }
-        let alone = objective_alone(game.set.dim());
-        let decision = if is_first { alone } else { game.player.decision().clone() }; // λ = (y, −1)
-        let value = value_of(game.record.z_bar());
+        let alone = objective_alone(criterion, game.set.dim());
+        let decision = if is_first { alone } else { game.player.decision().clone() }; // λ = (y, −g)
+        let now = game.record.z_bar().to_vec();
+        let wanted = criterion.level(&decision.lam, &now) + *step * criterion.steps(&now);
         let asked = Instant::now();
-        let response = game.ask(&decision.lam, decision.offset - value - *step, &rest, observer)?;
+        let response = game.ask(&decision.lam, decision.offset - wanted, &rest, observer)?;
         let taken = asked.elapsed();
-        let gain = decision.offset - vector::dot(&decision.lam, &response.z_hat) - value;
+        let gain = criterion.gain(&decision.lam, decision.offset, &now, &response.z_hat);
         // y·z ≤ 0 on the set for y = 0. An aim tightened for estimates bounds nothing.
-        let offset = if is_first { 0.0 } else { decision.offset };
+        let (offset, at) =
+            if is_first { (0.0, nothing(criterion)) } else { (decision.offset, criterion.argument(&now)) };
         if response.spread.is_none() {
-            self.top.lower(&decision.lam, offset, response.bound.as_ref());
+            top.lower(criterion, (&decision.lam, offset), at, response.bound.as_ref());
         }
         game.player.observe(&response.z_hat, response.spread.as_ref())?;
         game.record.add(decision, response, game.player);
@@ -263,6 +286,10 @@ impl Search<'_> {
     }
 
     fn is_leading(&mut self) -> bool {
+        // Multipliers and trust regions go for one measure.
+        if !self.criterion.is_last() {
+            return false;
+        }
         let samples = self.game.oracle.samples();
         let is_time =
             (share(LEADING.start, self.game.rule)..share(LEADING.end, self.game.rule)).contains(&samples);
@@ -325,8 +352,9 @@ impl Search<'_> {
     fn begin(&mut self) -> Result<()> {
         let record = &self.game.record;
         if record.is_estimated() {
-            let deviation =
-                record.latest().1.spread.as_ref().map_or(0.0, |spread| value_of(&spread.deviations));
+            let z_bar = record.z_bar();
+            let spread = record.latest().1.spread.as_ref();
+            let deviation = spread.map_or(0.0, |spread| self.criterion.deviation(z_bar, &spread.deviations));
             self.step = FIRST_STEP * deviation;
             self.best = Some(Confirmed { mixture: record.mixture(), z: record.z_bar().to_vec(), error: 0.0 });
         }
@@ -372,8 +400,9 @@ impl Search<'_> {
     }
 
     fn is_promising(&mut self, is_settling: bool) -> bool {
-        let value = value_of(self.game.record.z_bar());
-        let needed = |best: &Confirmed| value_of(&best.z) + if is_settling { 0.0 } else { best.error };
+        let value = self.criterion.value(self.game.record.z_bar());
+        let needed =
+            |best: &Confirmed| self.criterion.value(&best.z) + if is_settling { 0.0 } else { best.error };
         let is_inside =
             self.game.player.margin().is_none_or(|margin| margin.distance() <= self.game.rule.tolerance);
         is_inside && self.best.as_ref().is_none_or(|best| value > needed(best))
@@ -387,13 +416,14 @@ impl Search<'_> {
         let confirmed = match afresh {
             Some((false, _)) => return self.game.increase_margin().map(drop),
             Some((true, (z, spread))) => {
-                let error = value_of(&spread.deviations) / spread.episodes.sqrt();
+                let error = self.criterion.deviation(&z, &spread.deviations) / spread.episodes.sqrt();
                 Confirmed { mixture, z, error }
             }
             // An oracle that plays nothing again: its estimates are all there is.
             None => Confirmed { mixture, z: self.game.record.z_bar().to_vec(), error: 0.0 },
         };
-        if self.best.as_ref().is_none_or(|best| value_of(&confirmed.z) > value_of(&best.z)) {
+        let value = |confirmed: &Confirmed| self.criterion.value(&confirmed.z);
+        if self.best.as_ref().is_none_or(|best| value(&confirmed) > value(best)) {
             self.best = Some(confirmed);
         }
         Ok(())
@@ -402,7 +432,8 @@ impl Search<'_> {
     /// Whether the mixture is feasible, and no better one can be.
     fn is_at_the_top(&self) -> bool {
         let (z_bar, tolerance) = (self.game.record.z_bar(), self.game.rule.tolerance);
-        self.game.set.contains(z_bar, tolerance) && self.top.upper_bound - value_of(z_bar) <= tolerance
+        let gap = self.top.upper_bound - self.criterion.value(z_bar);
+        self.game.set.contains(z_bar, tolerance) && gap <= tolerance
     }
 
     /// The measurements of the best mixture with the constraints held.
@@ -414,7 +445,8 @@ impl Search<'_> {
     }
 
     fn show(&self, responding: Duration, observer: &mut dyn Observer) -> Result<bool> {
-        self.game.show(responding, self.best_z().map(value_of), &|to| self.save(to), observer)
+        let value = self.best_z().map(|z| self.criterion.value(z));
+        self.game.show(responding, value, &|to| self.save(to), observer)
     }
 
     fn pursuit(&mut self) -> Result<&mut dyn Pursuit> {
@@ -422,7 +454,7 @@ impl Search<'_> {
     }
 
     fn maximum(&mut self, stop: Stop) -> Maximum {
-        let value = self.best_z().map(value_of);
+        let value = self.best_z().map(|z| self.criterion.value(z));
         let (record, rule) = (&self.game.record, self.game.rule);
         let (mixture, z_bar) = match self.best.take() {
             Some(best) => (best.mixture, best.z),
@@ -473,11 +505,6 @@ fn no_pursuit() -> Error {
     Error::Objective(
         "an objective goes into the master problem of the player \"fully-corrective\"; no other player has one".into(),
     )
-}
-
-/// The objective, which is measured last.
-pub(super) fn value_of(z: &[f64]) -> f64 {
-    z.last().copied().unwrap_or(0.0)
 }
 
 /// A mixture that was played afresh and held the constraints.

@@ -1,12 +1,13 @@
-use super::maximize::{Confirmed, value_of};
+use super::maximize::Confirmed;
 use super::model_based::{AIMS, GAME, Games, MakePlayer, Played, no_claim, show};
-use super::{Maximum, Observer, Stop, StopRule, maximize, with_free_objective};
+use super::{Maximum, Observer, Stop, StopRule, maximize};
 use crate::error::Result;
 use crate::oracle::ModelBased;
 use crate::player::aim;
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, Errors, SharedSet, holds};
 use crate::state::{Loader, Saver};
+use crate::utility::Criterion;
 
 /// [`maximize`] in a model that is learnt on the way.
 ///
@@ -18,19 +19,21 @@ use crate::state::{Loader, Saver};
 /// all of the set moved by less than 0.5% of its size, and what was confirmed comes that close to it.
 pub fn maximize_model_based(
     set: &SharedSet,
+    criterion: &Criterion,
     player: &MakePlayer,
     model: &mut dyn ModelBased,
     rule: &StopRule,
     observer: &mut dyn Observer,
 ) -> Result<Maximum> {
-    let (free, progress) = (with_free_objective(set)?, Progress::new(set));
-    Search { set, free, player, model, rule, progress }.run(observer)
+    let (free, progress) = (criterion.free(set), Progress::new(set));
+    Search { set, criterion, free, player, model, rule, progress }.run(observer)
 }
 
 /// [`maximize_model_based`] from where [`Round::state`](super::Round::state) was taken, with a model that was made as it
 /// was then.
 pub fn resume_maximize_model_based(
     set: &SharedSet,
+    criterion: &Criterion,
     player: &MakePlayer,
     model: &mut dyn ModelBased,
     rule: &StopRule,
@@ -38,11 +41,11 @@ pub fn resume_maximize_model_based(
     state: &[u8],
 ) -> Result<Maximum> {
     let mut loader = Loader::new(state);
-    let progress = Progress::load(&mut loader, set, model)?;
+    let progress = Progress::load(&mut loader, set, criterion, model)?;
     model.load(&mut loader)?;
     loader.finish()?;
-    let free = with_free_objective(set)?;
-    Search { set, free, player, model, rule, progress }.run(observer)
+    let free = criterion.free(set);
+    Search { set, criterion, free, player, model, rule, progress }.run(observer)
 }
 
 /// By how much samples grow before the model's maximum is looked for again.
@@ -59,7 +62,8 @@ const LESS: f64 = 0.8;
 
 struct Search<'a> {
     set: &'a SharedSet,
-    /// The set with the objective as a free last entry.
+    criterion: &'a Criterion,
+    /// The set with the entries of the objective after it, which are free.
     free: SharedSet,
     player: &'a MakePlayer<'a>,
     model: &'a mut dyn ModelBased,
@@ -80,7 +84,7 @@ impl Search<'_> {
             let stop = self.reason_to_stop(&found).unwrap_or_else(|error| Some(Stop::Failed(error)));
             let state = || state.clone().unwrap_or_else(|| self.state(&before));
             let so_far = (self.progress.games.rounds, self.model.samples());
-            let best = self.progress.best.as_ref().map(|best| value_of(&best.z));
+            let best = self.progress.best.as_ref().map(|best| self.criterion.value(&best.z));
             let reached = (self.free.distance(&found.game.z_bar), best);
             let stop = match show(&found.game, so_far, reached, &state, observer) {
                 Ok(true) => stop,
@@ -129,7 +133,8 @@ impl Search<'_> {
             };
             self.progress.best = z.map(|z| Confirmed { z, ..best });
         }
-        let is_better = |z: &[f64], best: &Confirmed| value_of(z) > value_of(&best.z);
+        let criterion = self.criterion;
+        let is_better = |z: &[f64], best: &Confirmed| criterion.value(z) > criterion.value(&best.z);
         if self.progress.best.as_ref().is_some_and(|best| !is_better(&found.game.z_bar, best)) {
             // What the model has learnt lately may allow for less depth.
             self.progress.games.depth.scale(LESS);
@@ -170,7 +175,8 @@ impl Search<'_> {
             self.progress.settled = (top, samples);
             return false;
         }
-        let is_close = self.progress.best.as_ref().is_some_and(|best| top - value_of(&best.z) <= close);
+        let best = self.progress.best.as_ref();
+        let is_close = best.is_some_and(|best| top - self.criterion.value(&best.z) <= close);
         is_close && samples >= since.saturating_mul(2)
     }
 
@@ -197,7 +203,7 @@ impl Search<'_> {
 
     fn maximum(&mut self, found: Found, stop: Stop) -> Maximum {
         let best = self.progress.best.take();
-        let value = best.as_ref().map(|best| value_of(&best.z));
+        let value = best.as_ref().map(|best| self.criterion.value(&best.z));
         let Played { mixture, z_bar, .. } = found.game;
         let (mixture, z_bar) = best.map_or((mixture, z_bar), |best| (best.mixture, best.z));
         let rounds = self.progress.games.rounds;
@@ -216,9 +222,10 @@ impl Search<'_> {
 
     /// The maximum over a set in the model, if there is one.
     fn play(&mut self, target: &SharedSet) -> Result<Played> {
-        let mut player = (self.player)(&with_free_objective(target)?)?;
+        let mut player = (self.player)(&self.criterion.free(target))?;
         let rule = StopRule { rounds: self.rule.rounds.min(GAME), ..*self.rule };
-        let maximum = maximize(target, player.as_mut(), self.model.oracle()?, &rule, &mut ())?;
+        let oracle = self.model.oracle()?;
+        let maximum = maximize(target, self.criterion, player.as_mut(), oracle, &rule, &mut ())?;
         if let Stop::Failed(error) = maximum.stop {
             return Err(error);
         }
@@ -236,7 +243,7 @@ impl Search<'_> {
         if !shallow.hit {
             return Ok(Found { game: shallow, top: None });
         }
-        let (top, dim) = (Some(value_of(&shallow.z_bar)), self.set.dim());
+        let (top, dim) = (Some(self.criterion.value(&shallow.z_bar)), self.set.dim());
         let deviations = self.model.deviations(&shallow.mixture)?[..dim].to_vec();
         if deviations.iter().all(|deviation| deviation.is_finite()) {
             for _ in 0..AIMS {
@@ -280,9 +287,14 @@ impl Progress {
         to.put(&self.settled);
     }
 
-    fn load(from: &mut Loader, set: &SharedSet, model: &dyn ModelBased) -> Result<Self> {
+    fn load(
+        from: &mut Loader,
+        set: &SharedSet,
+        criterion: &Criterion,
+        model: &dyn ModelBased,
+    ) -> Result<Self> {
         let games = Games::load(from, set)?;
-        let best = Confirmed::load(from, set.dim() + 1, &|policy| model.fits(policy))?;
+        let best = Confirmed::load(from, set.dim() + criterion.dim(), &|policy| model.fits(policy))?;
         let settled = from.get_where("a maximum", |(top, _): &(f64, u64)| !top.is_nan())?;
         Ok(Self { games, best, settled })
     }
