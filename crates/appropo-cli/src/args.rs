@@ -246,6 +246,12 @@ pub struct Optimize {
     /// The measure to optimise: a name, or name\[i\] for an entry of a vector
     #[arg(long)]
     pub measure: Option<String>,
+    /// The measure whose entropy to maximise
+    #[arg(long, value_name = "MEASURE", conflicts_with = "measure")]
+    pub entropy: Option<String>,
+    /// Divide what is optimised by the number of steps
+    #[arg(long)]
+    pub share: bool,
     /// Where the objective goes: into the corrective player's master problem, or around it
     #[arg(long, value_parser = PossibleValuesParser::new(["master", "binary"]))]
     pub search: Option<String>,

@@ -94,7 +94,7 @@ fn problem(reader: &Reader, name: &str, table: &Table) -> Result<(Problem, Table
     }
     let objective = objective(&root)?;
     if let Some(entry) = &objective {
-        let utility = Utility::read(entry, env.measures(), &|name| named_vector(name, &env))?;
+        let utility = Utility::read(entry, env.measures(), &|name| env.vector(name))?;
         let is_maximum = entry.key == Direction::Maximize.word();
         builder = if is_maximum { builder.maximize(utility) } else { builder.minimize(utility) };
     }
@@ -253,14 +253,6 @@ fn with_placeholder<'r>(reader: &'r Reader, constraint: &Given, dim: usize) -> C
     }
 }
 
-/// The vectors that a world gives names to.
-fn named_vector(name: &str, env: &EnvSpec) -> Option<Vec<f64>> {
-    match name {
-        "uniform-upper-triangle" => env.grid().map(|grid| grid.uniform_upper_triangle()),
-        _ => None,
-    }
-}
-
 /// The one set that a table states among other keys.
 fn one_set(
     reader: &Reader,
@@ -268,7 +260,7 @@ fn one_set(
     env: &EnvSpec,
     dim: usize,
 ) -> Result<(SharedSet, appropo::constraint::Stated)> {
-    let vectors = |name: &str| named_vector(name, env);
+    let vectors = |name: &str| env.vector(name);
     let part = |given: &Given| {
         let keys: Vec<&'static Key> = reader.registry.sets().iter().map(|set| &set.key).collect();
         let given = given.with_keys(keys)?;

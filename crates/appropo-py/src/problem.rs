@@ -5,9 +5,10 @@ use appropo::env::{EnvSpec, Environment, Space};
 use appropo::error::{Error, Result};
 use appropo::measurement::Measures;
 use appropo::method::{Budget, Method};
-use appropo::options::Table;
+use appropo::options::{Entry, Table};
 use appropo::problem::Direction;
 use appropo::registry::Registry;
+use appropo::utility::Utility;
 use appropo_file::{Externals, ProblemFile, Reader, custom_sets, printable, written, written_solve};
 use appropo_run::about::About;
 use appropo_run::{Directory, files};
@@ -170,9 +171,15 @@ impl Problem {
     }
 
     /// The same problem with an objective, which is to be as large as the constraints allow, or as small.
-    fn with_objective(&self, measure: &str, is_maximum: bool) -> PyResult<Self> {
+    fn with_objective(&self, utility: &Bound<PyAny>, is_maximum: bool) -> PyResult<Self> {
         let direction = if is_maximum { Direction::Maximize } else { Direction::Minimize };
-        let problem = self.problem.clone().with_objective(measure, direction);
+        let value = options::value(utility)?;
+        let env = self.problem.env();
+        let entry = Entry::alone("objective", &value);
+        let utility = Utility::read(&entry, env.measures(), &|name| env.vector(name));
+        let problem = utility
+            .map_err(Error::from)
+            .and_then(|utility| self.problem.clone().with_objective(utility, direction));
         Ok(Self {
             problem: problem.map_err(|error| of_library(&error))?,
             externals: self.externals.clone(),

@@ -8,6 +8,7 @@ use appropo::outcome::Outcome;
 use appropo::problem::Direction;
 use appropo::registry::Registry;
 use appropo::solver::Observers;
+use appropo::utility::Utility;
 use appropo_file::{ProblemFile, Reader, written, written_solve};
 use appropo_run::about::{About, times};
 use appropo_run::record::{Recorder, complete};
@@ -59,8 +60,16 @@ pub fn optimize(arguments: &Optimize, direction: Direction) -> Result<Output, Fa
     let mut overrides = arguments.settings.table();
     arguments.search.iter().for_each(|search| overrides.set("search", search.as_str()));
     let mut file = Reader { settings: overrides, ..Reader::default() }.load(&arguments.problem)?;
-    file.problem = match (&arguments.measure, file.problem.objective()) {
-        (Some(measure), _) => file.problem.with_objective(measure, direction)?,
+    let measure = arguments.measure.as_deref().map(Utility::from);
+    let utility = measure.or_else(|| arguments.entropy.as_deref().map(Utility::entropy));
+    file.problem = match (utility, file.problem.objective()) {
+        (Some(utility), _) => {
+            let utility = if arguments.share { utility.per_step() } else { utility };
+            file.problem.with_objective(utility, direction)?
+        }
+        (None, _) if arguments.share => {
+            return Err(Failure::Input("--share is about --measure or --entropy; name one of them".into()));
+        }
         (None, Some(objective)) if objective.direction == direction => file.problem,
         (None, _) => {
             let word = direction.word();

@@ -29,8 +29,10 @@ from .choices import (
     SAC,
     Blackwell,
     Exact,
+    FrankWolfe,
     FullyCorrective,
     Lagrangian,
+    Maxent,
     Model,
     Momentum,
     Occupancy,
@@ -67,6 +69,7 @@ from .sets import (
     Slab,
 )
 from .solve import maximize, minimize, resume, solve
+from .utilities import Utility, entropy, smooth_minimum, squared_distance
 
 if TYPE_CHECKING:
     from . import gym as gym
@@ -97,6 +100,7 @@ __all__ = [
     "Ellipsoid",
     "Entropy",
     "Exact",
+    "FrankWolfe",
     "FullyCorrective",
     "HalfSpace",
     "Intersection",
@@ -104,6 +108,7 @@ __all__ = [
     "L1Ball",
     "Lagrangian",
     "LinfBall",
+    "Maxent",
     "Measure",
     "MixedPolicy",
     "Model",
@@ -128,9 +133,11 @@ __all__ = [
     "Slab",
     "Transition",
     "Universal",
+    "Utility",
     "WorldError",
     "__version__",
     "compare",
+    "entropy",
     "info",
     "load",
     "maximize",
@@ -138,5 +145,7 @@ __all__ = [
     "minimize",
     "norm",
     "resume",
+    "smooth_minimum",
     "solve",
+    "squared_distance",
 ]

@@ -66,11 +66,16 @@ class Summand(Compared):
         raise NotImplementedError
 
     def __add__(self, other: Any) -> Linear:
+        # A function of measures knows what its sum with them is.
+        if isinstance(other, Compared) and not isinstance(other, Summand):
+            return NotImplemented
         return self._linear().plus(other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
+        if isinstance(other, Compared) and not isinstance(other, Summand):
+            return NotImplemented
         return self._linear().plus(Linear.of(other).times(-1.0))
 
     def __rsub__(self, other: Any) -> Linear:
@@ -196,6 +201,12 @@ class Linear(Summand):
             return plain if [*weights.values()] == [1.0] and not whole else make(np.concatenate(list(parts.values())))
 
         return Constraint(names, stated, required, shares.pop(), _written(weights))
+
+    def terms(self) -> list[tuple[Term, float]]:
+        """What it adds up, with weights; there must be no constant in it."""
+        if self._constant:
+            raise ProblemError(f"a constant of {self._constant:g} changes no optimum; leave it out of the objective")
+        return list(self._weights.items())
 
     def alone(self) -> Term | None:
         """The term that it is, if it is no more than one."""

@@ -119,21 +119,6 @@ def measure(*names: str) -> Measure:
     return Measure(*names)
 
 
-def objective(measured: Any) -> str:
-    """What is optimised, as the solver names it: ``"reward"``, ``"visits[3]"``."""
-    if isinstance(measured, Measure) and not measured._is_share:
-        return measured._single()
-    term = measured.alone() if isinstance(measured, Linear) else None
-    if term is not None and not term.is_share and term.entry != "all":
-        return str(term)
-    if isinstance(measured, Compared):
-        raise ProblemError(
-            f"the objective is {measured!r}; expected one measure or one entry of it; where a sum is wanted, let "
-            "measure= add it up in every step"
-        )
-    return text("measure", measured)
-
-
 class Mapped(Compared):
     """A matrix times measures."""
 

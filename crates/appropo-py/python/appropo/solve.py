@@ -11,10 +11,11 @@ from ._appropo import Outcome, ProblemError
 from ._appropo import Problem as _Problem
 from .arguments import number, place
 from .linear import Linear
-from .measures import Measure, objective
+from .measures import Measure
 from .problem import Problem
 from .progress import Progress
 from .result import Result, asked_of
+from .utilities import Utility, objective
 
 #: Arguments of a solve that are no settings.
 WATCHED = ("run", "callback", "progress", "checkpoint_every")
@@ -141,10 +142,11 @@ def _both(callback: Callback | None, progress: Progress | None) -> Callback | No
     return observe
 
 
-def maximize(problem: Problem | str | Path, measure: str | Measure | Linear, **settings: Any) -> Result:
-    """The largest value of a measure subject to the constraints.
+def maximize(problem: Problem | str | Path, measure: str | Measure | Linear | Utility, **settings: Any) -> Result:
+    """The largest value of a measure, or of a concave function of measures, subject to the constraints.
 
-    ``measure`` is a name or a :func:`measure`, or an entry of one: ``"visits[3]"``, ``ap.measure("visits")[3]``.
+    ``measure`` is a name or a :func:`measure`, an entry of one (``"visits[3]"``, ``ap.measure("visits")[3]``), a weighted sum
+    of them, :func:`entropy`, :func:`smooth_minimum`, or a sum of those.
     ``settings`` are those of :func:`solve`: ``method``, ``oracle``, ``samples``, ``run`` and so on, and ``search``
     ("master" or "binary"). Returns a :class:`Result` with ``value``. Where the model is known and the oracle plans,
     ``bound`` is proved: no feasible policy has more. Where it learns, ``interval`` says where fresh episodes put the
@@ -156,8 +158,8 @@ def maximize(problem: Problem | str | Path, measure: str | Measure | Linear, **s
     return _optimum(problem, measure, True, settings)
 
 
-def minimize(problem: Problem | str | Path, measure: str | Measure | Linear, **settings: Any) -> Result:
-    """The least value of a measure subject to the constraints.
+def minimize(problem: Problem | str | Path, measure: str | Measure | Linear | Utility, **settings: Any) -> Result:
+    """The least value of a measure, or of a convex function such as :func:`squared_distance`, subject to the constraints.
 
     ``measure``, ``settings`` and the :class:`Result` are as for :func:`maximize`.
 
@@ -168,7 +170,7 @@ def minimize(problem: Problem | str | Path, measure: str | Measure | Linear, **s
 
 
 def _optimum(
-    problem: Problem | str | Path, measure: str | Measure | Linear, is_maximum: bool, settings: dict[str, Any]
+    problem: Problem | str | Path, measure: str | Measure | Linear | Utility, is_maximum: bool, settings: dict[str, Any]
 ) -> Result:
     if not isinstance(problem, Problem):
         problem = Problem.load(problem)

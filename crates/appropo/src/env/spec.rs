@@ -125,6 +125,14 @@ impl EnvSpec {
         self.model.as_ref()
     }
 
+    /// The vector of one number an entry that this name stands for here, where it does.
+    pub fn vector(&self, name: &str) -> Option<Vec<f64>> {
+        match name {
+            "uniform-upper-triangle" => self.grid().map(|grid| grid.uniform_upper_triangle()),
+            _ => None,
+        }
+    }
+
     /// The map, where the states are cells of one.
     pub fn grid(&self) -> Option<&Grid> {
         self.grid.as_ref()
