@@ -104,6 +104,15 @@ fn rich() -> Vec<(String, String)> {
     problems.push(format!("maximize = \"reward\"\n{rover}{safety}"));
     problems.push(format!("{rover}{safety}[objective]\nmaximize = \"reward\"\n"));
     problems.push(format!("minimize = \"visits[7]\"\n{rover}{safety}[solve]\nsearch = \"binary\"\n"));
+    let objectives = [
+        "maximize = { entropy = \"visits\", share = true }",
+        "minimize = { squared_distance = \"visits\", from = \"uniform-upper-triangle\", weight = 2 }",
+        "maximize = [{ measure = \"reward\", weight = -1 }, { smooth_minimum = [\"visits\", \"steps\"], sharpness = 7 }]",
+    ];
+    problems.extend(objectives.iter().map(|objective| format!("{objective}\n{rover}{safety}")));
+    problems.push(format!(
+        "maximize = {{ entropy = \"visits\" }}\n{rover}[solve]\nmethod = \"maxent\"\nrounds = 30\nfrank-wolfe.eta = 0.2\n"
+    ));
     problems.into_iter().enumerate().map(|(i, text)| (format!("rich-{i}"), text)).collect()
 }
 
@@ -376,6 +385,34 @@ const MISTAKES: [(&str, &str); 57] = [
     (
         "the world: an objective of many entries",
         "minimize = \"visits\"\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
+    ),
+    (
+        "an objective with two functions",
+        "maximize = { entropy = \"visits\", measure = \"reward\" }\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
+    ),
+    (
+        "the world: an entropy to be minimised",
+        "minimize = { entropy = \"visits\" }\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
+    ),
+    (
+        "the world: an entropy of another measure",
+        "maximize = { entropy = \"visit\" }\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
+    ),
+    (
+        "the world: a squared distance from nowhere",
+        "minimize = { squared_distance = \"visits\" }\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
+    ),
+    (
+        "the world: a squared distance from a shorter point",
+        "minimize = { squared_distance = \"visits\", from = [0, 1] }\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
+    ),
+    (
+        "the world: terms per step and per episode",
+        "maximize = [{ measure = \"reward\" }, { entropy = \"visits\", share = true }]\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
+    ),
+    (
+        "an objective that is a number",
+        "maximize = 3\ndiscount = 0.9\nenvironment = { name = \"mars-rover\" }",
     ),
     ("the world: an anchor of another measure", "solve: fully-corrective.anchor = { failures = 1 }"),
     ("no tolerance", "solve: tolerance = 0"),

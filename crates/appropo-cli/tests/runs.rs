@@ -77,6 +77,11 @@ fn claims_of_an_objective_hold_and_altered_ones_do_not() {
     run("binary", &[&rover[..], &["--search", "binary"]].concat());
     run("occupancy", &[&rover[..], &["--method", "occupancy"]].concat());
     run("model", &[&rover[..], &["--oracle", "model", "--samples", "9000", "--seed", "4"]].concat());
+    let explored = place.join("explored");
+    let rover = ["maximize", "mars-rover", "--entropy", "visits", "--share", "--quiet"];
+    appropo(&rover).arg("--run").arg(&explored).output().unwrap();
+    let (status, said) = verify(&explored);
+    assert!(status == Some(0) && said.contains("maximize entropy of visits per step: 4.0"), "{said}");
     let altered = |of: &str, key: &str, number: &str, says: &str| {
         let folder = copy(&place.join(of), &format!("altered-{of}-{key}"));
         let change = |text: &str| {
@@ -90,6 +95,8 @@ fn claims_of_an_objective_hold_and_altered_ones_do_not() {
     altered("exact", "value", "-0.11", "the objective's value");
     altered("exact", "bound", "-0.1111", "the objective's bound");
     altered("model", "value", "-0.11", "the objective's value");
+    altered("explored", "value", "4.1", "the objective's value");
+    altered("explored", "bound", "4.01", "the objective's bound");
     altered("model", "interval", "-0.1", "the objective's interval");
     // A proof of another bound.
     let folder = copy(&place.join("exact"), "altered-proof");

@@ -158,10 +158,8 @@ impl Comparison {
         settings.set("method", method);
         settings.set("seed", seed);
         oracle.into_iter().for_each(|oracle| settings.set("oracle", oracle));
-        let mut file = Reader { settings, ..Reader::default() }.load(problem)?;
-        if let Some((measure, direction)) = &self.objective {
-            file.problem = file.problem.with_objective(measure, *direction)?;
-        }
+        let objective = self.objective.as_ref().map(|(measure, direction)| (measure.into(), *direction));
+        let file = Reader { settings, objective, ..Reader::default() }.load(problem)?;
         file.method.check(&file.problem)?;
         Ok(file)
     }

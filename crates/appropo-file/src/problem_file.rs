@@ -8,6 +8,7 @@ use appropo::oracle::MakeOracle;
 use appropo::problem::Problem;
 use appropo::registry::Registry;
 use appropo::set::SharedSet;
+use appropo::utility::{Direction, Utility};
 
 /// A problem and how to solve it, as a file states them.
 #[derive(Debug, Clone)]
@@ -46,4 +47,6 @@ pub struct Reader {
     pub externals: Externals,
     /// Settings in place of those of the table `[solve]`, some tables deep where they are tables.
     pub settings: Table,
+    /// An objective in place of the file's.
+    pub objective: Option<(Utility, Direction)>,
 }

@@ -23,6 +23,12 @@ use crate::problem_file::{ProblemFile, Reader};
 pub fn read(reader: &Reader, name: &str, document: Document) -> std::result::Result<ProblemFile, Diagnostic> {
     let (problem, settings) =
         problem(reader, name, &document.table).map_err(|error| document.diagnostic(error))?;
+    let problem = match reader.objective.clone() {
+        Some((utility, direction)) => problem
+            .with_objective(utility, direction)
+            .map_err(|error| Diagnostic::nowhere("", error.to_string()))?,
+        None => problem,
+    };
     let solve = solve_settings(reader, &problem, &settings);
     let (method, budget, seed) = solve.map_err(|mut error| {
         // What stands in the file in its place is not to blame.

@@ -3,6 +3,7 @@
 import math
 
 import appropo as ap
+import numpy as np
 import pytest
 from test_environments import walk
 
@@ -67,3 +68,35 @@ def test_what_is_infeasible_has_no_value():
 def test_players_without_a_master_problem():
     with pytest.raises(ap.ProblemError, match='found "ogd"; leave "player" out'):
         ap.maximize("mars-rover", "reward", player="ogd")
+
+
+def test_an_entropy_is_certified_and_kept(tmp_path):
+    best = ap.maximize("mars-rover", ap.entropy("visits", share=True), run=tmp_path / "run")
+    assert best.value <= best.bound < best.value + 2e-6
+    shares = best.measurements["visits"] / best.measurements["steps"]
+    shares = shares[shares > 0]
+    assert best.value == pytest.approx(float(-(shares * np.log(shares)).sum()), abs=1e-9)
+    assert "no feasible policy passes" in best.verify()
+    assert ap.load(tmp_path / "run").value == best.value
+    programme = ap.maximize("mars-rover", ap.entropy(ap.measure("visits").share()), method=ap.Occupancy())
+    assert programme.value == pytest.approx(best.value, abs=1e-6)
+
+
+def test_sums_of_functions_and_measures():
+    world = ap.Problem("mars-rover", constraints=[ap.measure("failure") <= 0.2], discount=0.99)
+    utility = ap.measure("reward") - 0.5 * ap.measure("failure") + 0.01 * ap.smooth_minimum("visits", sharpness=10)
+    best = ap.maximize(world, utility)
+    assert best.value <= best.bound < best.value + 2e-6
+    visits = best.measurements["visits"]
+    expected = best.measurements["reward"] - 0.5 * best.measurements["failure"]
+    assert best.value == pytest.approx(expected - 0.001 * np.log(np.exp(-10 * visits).sum()), abs=1e-9)
+    near = ap.minimize(world, ap.squared_distance("visits", "uniform", share=True))
+    assert 0 < near.value < 0.1
+
+
+def test_exploring_without_constraints():
+    world = ap.Problem("mars-rover", discount=0.99)
+    found = ap.maximize(world, ap.entropy("visits", share=True), method=ap.Maxent(), rounds=50)
+    assert 3.5 < found.value < found.bound and found.policies == 50
+    with pytest.raises(ap.ProblemError, match="maxent takes no constraints"):
+        ap.maximize("mars-rover", ap.entropy("visits"), method=ap.Maxent())

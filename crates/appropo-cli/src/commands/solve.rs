@@ -59,23 +59,19 @@ fn solve(file: &ProblemFile, recording: &Recording) -> Result<Output, Failure> {
 pub fn optimize(arguments: &Optimize, direction: Direction) -> Result<Output, Failure> {
     let mut overrides = arguments.settings.table();
     arguments.search.iter().for_each(|search| overrides.set("search", search.as_str()));
-    let mut file = Reader { settings: overrides, ..Reader::default() }.load(&arguments.problem)?;
     let measure = arguments.measure.as_deref().map(Utility::from);
     let utility = measure.or_else(|| arguments.entropy.as_deref().map(Utility::entropy));
-    file.problem = match (utility, file.problem.objective()) {
-        (Some(utility), _) => {
-            let utility = if arguments.share { utility.per_step() } else { utility };
-            file.problem.with_objective(utility, direction)?
-        }
-        (None, _) if arguments.share => {
-            return Err(Failure::Input("--share is about --measure or --entropy; name one of them".into()));
-        }
-        (None, Some(objective)) if objective.direction == direction => file.problem,
-        (None, _) => {
-            let word = direction.word();
-            return Err(Failure::Input(format!("the problem has nothing to {word}; name it with --measure")));
-        }
-    };
+    if utility.is_none() && arguments.share {
+        return Err(Failure::Input("--share is about --measure or --entropy; name one of them".into()));
+    }
+    let utility = utility.map(|utility| if arguments.share { utility.per_step() } else { utility });
+    let objective = utility.map(|utility| (utility, direction));
+    let reader = Reader { settings: overrides, objective, ..Reader::default() };
+    let file = reader.load(&arguments.problem)?;
+    if file.problem.objective().is_none_or(|objective| objective.direction != direction) {
+        let word = direction.word();
+        return Err(Failure::Input(format!("the problem has nothing to {word}; name it with --measure")));
+    }
     solve(&file, &arguments.recording)
 }
 

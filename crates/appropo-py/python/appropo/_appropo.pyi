@@ -350,7 +350,7 @@ class Problem:
         """
         The problem as a file with every default written out.
         """
-    def with_objective(self, /, measure: str, is_maximum: bool) -> Problem:
+    def with_objective(self, /, utility: Any, is_maximum: bool) -> Problem:
         """
         The same problem with an objective, which is to be as large as the constraints allow, or as small.
         """

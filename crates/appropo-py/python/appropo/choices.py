@@ -81,6 +81,19 @@ class Blackwell(Choice):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class FrankWolfe(Choice):
+    """For an objective without constraints: steps towards the best answer to its gradient.
+
+    eta: The weight of every new answer; by default 2/(t + 2) for the t-th.
+    """
+
+    kind = "player"
+    name = "frank-wolfe"
+
+    eta: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Exact(Choice):
     """Planning in the known model: the default where there is one.
 
@@ -459,3 +472,11 @@ class CPO(Choice):
     norm_obs: Any = None
     net_arch: Any = None
     activation_fn: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Maxent(Choice):
+    """Maximum-entropy exploration: an entropy, or any concave objective, without constraints."""
+
+    kind = "method"
+    name = "maxent"

@@ -126,11 +126,11 @@ class Problem(Shared):
 
     def resolved(self, **settings: Any) -> str:
         """The problem as a file with every default written out. ``settings`` are those of :func:`solve`."""
-        plan, _ = self._plan(settings)
+        plan, _ = self._plan(self._core, settings)
         return self._core.resolved(plan)
 
-    def _plan(self, settings: Mapping[str, Any]) -> tuple[Plan, Asked | None]:
-        """How to solve it, and an oracle of Python's, which must live as long as the plan is used."""
+    def _plan(self, core: _Problem, settings: Mapping[str, Any]) -> tuple[Plan, Asked | None]:
+        """How to solve it, or ``core`` with an objective, and an oracle of Python's, which must live as long as the plan is used."""
         table = {key: value for key, value in settings.items() if value is not None}
         asked: Asked | None = None
         for key in ("method", "oracle", "player"):
@@ -146,7 +146,7 @@ class Problem(Shared):
         for key in ("samples", "evaluation_samples", "rounds", "seed"):
             if key in table:
                 table[key] = whole(key, table[key], least=0)
-        return self._core.plan(table, asked), asked
+        return core.plan(table, asked), asked
 
     @property
     def _discount(self) -> float:

@@ -79,7 +79,7 @@ def _solve(
     checkpoint_every: float = 60.0,
 ) -> Result:
     """Solves ``core``, which is the problem's or that with an objective."""
-    plan, asked = problem._plan(settings)
+    plan, asked = problem._plan(core, settings)
     folder = None if run is None else place("run", run)
     every, shown = _watching(callback, progress, checkpoint_every)
     observe, part = _both(callback, shown), None if shown is None else shown.part
@@ -145,8 +145,8 @@ def _both(callback: Callback | None, progress: Progress | None) -> Callback | No
 def maximize(problem: Problem | str | Path, measure: str | Measure | Linear | Utility, **settings: Any) -> Result:
     """The largest value of a measure, or of a concave function of measures, subject to the constraints.
 
-    ``measure`` is a name or a :func:`measure`, an entry of one (``"visits[3]"``, ``ap.measure("visits")[3]``), a weighted sum
-    of them, :func:`entropy`, :func:`smooth_minimum`, or a sum of those.
+    ``measure`` is a name or a :func:`measure`, an entry of one (``"visits[3]"``, ``ap.measure("visits")[3]``), an
+    :func:`entropy`, a :func:`smooth_minimum`, or a weighted sum of those.
     ``settings`` are those of :func:`solve`: ``method``, ``oracle``, ``samples``, ``run`` and so on, and ``search``
     ("master" or "binary"). Returns a :class:`Result` with ``value``. Where the model is known and the oracle plans,
     ``bound`` is proved: no feasible policy has more. Where it learns, ``interval`` says where fresh episodes put the
@@ -159,9 +159,10 @@ def maximize(problem: Problem | str | Path, measure: str | Measure | Linear | Ut
 
 
 def minimize(problem: Problem | str | Path, measure: str | Measure | Linear | Utility, **settings: Any) -> Result:
-    """The least value of a measure, or of a convex function such as :func:`squared_distance`, subject to the constraints.
+    """The least value of a measure, or of a convex function of measures, subject to the constraints.
 
-    ``measure``, ``settings`` and the :class:`Result` are as for :func:`maximize`.
+    ``measure`` is as for :func:`maximize`, but for :func:`squared_distance` in the place of concave functions; so are
+    ``settings`` and the :class:`Result`.
 
     >>> round(minimize("mars-rover", "failure").value, 3)
     0.022

@@ -74,7 +74,9 @@ class Utility(Compared):
             weight = term.get("weight", 1.0)
             sign = "-" if weight < 0 else "+"
             factor = "" if abs(weight) == 1 else f"{abs(weight):g} "
-            shown_terms += f" {sign} {factor}{_named(term)}" if shown_terms else f"{sign.strip('+')}{factor}{_named(term)}"
+            shown_terms += (
+                f" {sign} {factor}{_named(term)}" if shown_terms else f"{sign.strip('+')}{factor}{_named(term)}"
+            )
         return f"<{shown_terms}>"
 
 
@@ -96,8 +98,8 @@ def _function(key: str, of: str | Measure, share: bool, **options: Any) -> Utili
 def entropy(of: str | Measure, *, share: bool = False) -> Utility:
     """The entropy −Σ x ln x of a measure's entries, to be maximised.
 
-    With ``share``, or of ``ap.measure("visits").share()``, the entries are divided by the number of steps: the entropy of
-    the shares of time.
+    With ``share``, or of ``ap.measure("visits").share()``, the entries are divided by the number of steps: the entropy
+    of the shares of time.
     """
     return _function("entropy", of, share)
 
