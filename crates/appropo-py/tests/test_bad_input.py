@@ -281,7 +281,7 @@ PROBLEMS = [
         "ProblemError",
         "visits.sum\\(\\) is a sum of entries",
     ),
-    (lambda: ap.maximize(problem(), ap.norm(cost)), "ProblemError", "the objective is"),
+    (lambda: ap.maximize(problem(), abs(cost)), "ProblemError", "the objective is"),
     (lambda: ap.entropy("visits") + 3, "ProblemError", "3 can't be added to an objective"),
     (lambda: ap.minimize(problem(), ap.entropy("visits")), "ProblemError", "an entropy can only be made larger"),
     (lambda: ap.maximize(problem(), ap.entropy("visit")), "ProblemError", "visit"),

@@ -97,6 +97,6 @@ def test_sums_of_functions_and_measures():
 def test_exploring_without_constraints():
     world = ap.Problem("mars-rover", discount=0.99)
     found = ap.maximize(world, ap.entropy("visits", share=True), method=ap.Maxent(), rounds=50)
-    assert 3.5 < found.value < found.bound and found.policies == 50
+    assert 3.5 < found.value < found.bound and found.oracle_calls == 50
     with pytest.raises(ap.ProblemError, match="maxent takes no constraints"):
         ap.maximize("mars-rover", ap.entropy("visits"), method=ap.Maxent())

@@ -130,7 +130,7 @@ class Problem(Shared):
         return self._core.resolved(plan)
 
     def _plan(self, core: _Problem, settings: Mapping[str, Any]) -> tuple[Plan, Asked | None]:
-        """How to solve it, or ``core`` with an objective, and an oracle of Python's, which must live as long as the plan is used."""
+        """How to solve ``core``, and an oracle of Python's, which must live as long as the plan is used."""
         table = {key: value for key, value in settings.items() if value is not None}
         asked: Asked | None = None
         for key in ("method", "oracle", "player"):

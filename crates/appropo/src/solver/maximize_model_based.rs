@@ -55,6 +55,8 @@ const SETTLED: f64 = 0.005;
 /// Standard deviations of the posterior by which a mixture must keep away from the set's edge: a maximum lies at the edge,
 /// and plans seek out what the model takes for better than it is.
 const SURE: f64 = 3.0;
+/// Those by which what was confirmed before must still do so: one that is dropped for a hair leaves nothing as good.
+const KEPT: f64 = 2.0;
 /// The part of the samples that mixtures are played for, once there are any worth playing; the rest tries what is new.
 const ROLLOUTS: f64 = 0.75;
 /// How the depth of the aim changes after a mixture was confirmed.
@@ -128,7 +130,7 @@ impl Search<'_> {
         if let Some(best) = self.progress.best.take() {
             // What fresh episodes said stays true; what the model said may not.
             let z = match self.model.posterior(&best.mixture)? {
-                Some(posterior) => self.sure(posterior),
+                Some(posterior) => self.sure(posterior, KEPT),
                 None => Some(best.z),
             };
             self.progress.best = z.map(|z| Confirmed { z, ..best });
@@ -141,7 +143,7 @@ impl Search<'_> {
             return Ok(());
         }
         let z = match self.model.posterior(&found.game.mixture)? {
-            Some(posterior) => self.sure(posterior),
+            Some(posterior) => self.sure(posterior, SURE),
             None => {
                 let confirmation =
                     self.model.confirm(&found.game.mixture, &self.free, self.rule.tolerance)?;
@@ -161,9 +163,9 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The mean of a posterior, if it keeps away from the set's edge.
-    fn sure(&self, (mean, deviations): (Vec<f64>, Vec<f64>)) -> Option<Vec<f64>> {
-        let errors = Errors::Standard(deviations.into_iter().map(|deviation| SURE * deviation).collect());
+    /// The mean of a posterior, if it keeps away from the set's edge by so many standard deviations.
+    fn sure(&self, (mean, deviations): (Vec<f64>, Vec<f64>), by: f64) -> Option<Vec<f64>> {
+        let errors = Errors::Standard(deviations.into_iter().map(|deviation| by * deviation).collect());
         holds(&self.free, &mean, &errors, self.rule.tolerance).then_some(mean)
     }
 

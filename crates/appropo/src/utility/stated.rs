@@ -197,14 +197,14 @@ impl Utility {
             let named = stated.one_or_more()?;
             let named: Vec<String> =
                 named.iter().map(|name| name.text().map(str::to_owned)).collect::<OptionResult<_>>()?;
-            let mut dim = 0;
-            for name in &named {
-                dim += stated.at(measures.range(name).map_err(Error::from))?.len();
-            }
             let shape = match stated.key.as_str() {
                 "entropy" => Shape::Entropy,
                 "smooth_minimum" => Shape::SmoothMinimum { sharpness: given.number("sharpness")? },
                 "squared_distance" => {
+                    let mut dim = 0;
+                    for name in &named {
+                        dim += stated.at(measures.range(name))?.len();
+                    }
                     let externals = Default::default();
                     let space = SetSpace::new(dim, vectors, &externals);
                     Shape::SquaredDistance { from: space.vector(&given.require("from")?)? }
