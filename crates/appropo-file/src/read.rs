@@ -4,6 +4,7 @@ use std::sync::Arc;
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{EnvEntry, EnvSpec, external};
 use appropo::error::Error;
+use appropo::evaluate::best_measurement;
 use appropo::measurement::Measures;
 use appropo::method::{Budget, Method};
 use appropo::options::{
@@ -80,7 +81,7 @@ fn problem(reader: &Reader, name: &str, table: &Table) -> Result<(Problem, Table
     let gamma = discount.number()?;
     let (env, horizon) = env(reader, &environment, &discount, gamma)?;
     let stated = Problem::builder(env.clone()).name(name).discount(gamma).horizon(horizon).build();
-    stated.map_err(|error| match &error {
+    let stated = stated.map_err(|error| match &error {
         Error::OutOfRange { what, .. } if what == "horizon" => {
             let at = environment.open_table().and_then(|table| table.require("horizon"));
             at.map_or_else(|error| error, |entry| entry.error(horizon_message(&error)))
@@ -89,7 +90,7 @@ fn problem(reader: &Reader, name: &str, table: &Table) -> Result<(Problem, Table
     })?;
     let mut builder = Problem::builder(env.clone()).name(name).discount(gamma).horizon(horizon);
     for item in root.get("constraint").map_or(Ok(Vec::new()), |entry| entry.items())? {
-        builder = builder.constraint(constraint(reader, &item, &env)?);
+        builder = builder.constraint(constraint(reader, &item, &stated)?);
     }
     let objective = objective(&root)?;
     if let Some(entry) = &objective {
@@ -208,7 +209,8 @@ fn same_measures(stated: &Measures, given: &Measures, table: &Given) -> Result<(
 }
 
 /// Reads one constraint.
-fn constraint(reader: &Reader, item: &Entry, env: &EnvSpec) -> Result<Constraint> {
+fn constraint(reader: &Reader, item: &Entry, stated: &Problem) -> Result<Constraint> {
+    let env = stated.env();
     let sets = reader.registry.sets().iter().map(|set| &set.key);
     let table = item.table(CONSTRAINT.iter().chain(sets))?;
     let measures = measures(&table.require("measure")?, env.measures())?;
@@ -226,7 +228,12 @@ fn constraint(reader: &Reader, item: &Entry, env: &EnvSpec) -> Result<Constraint
         return Err(table.require("share")?.error("this world counts no steps; write false"));
     }
     let reader = &with_placeholder(reader, &table, dim);
-    let (mut set, mut stated) = one_set(reader, &table, env, dim)?;
+    let named = |name: &str| match name {
+        "uniform-upper-triangle" => env.grid().map(|grid| grid.uniform_upper_triangle()),
+        "expert" => expert(stated, &measures),
+        _ => None,
+    };
+    let (mut set, mut stated) = one_set(reader, &table, &named, dim)?;
     if let Some(entry) = table.get("shift") {
         let shift = entry.entries(dim)?;
         set = Arc::new(entry.at(Similarity::translate(set, shift.clone()))?);
@@ -252,23 +259,26 @@ fn with_placeholder<'r>(reader: &'r Reader, constraint: &Given, dim: usize) -> C
     }
 }
 
+/// What the policy with the largest reward measures.
+fn expert(problem: &Problem, measures: &[String]) -> Option<Vec<f64>> {
+    let z = best_measurement(problem, "reward").ok()?;
+    let ranges = measures.iter().map(|measure| problem.measures().range(measure).ok());
+    Some(ranges.collect::<Option<Vec<_>>>()?.into_iter().flat_map(|range| z[range].to_vec()).collect())
+}
+
 /// The one set that a table states among other keys.
 fn one_set(
     reader: &Reader,
     table: &Given,
-    env: &EnvSpec,
+    vectors: &dyn Fn(&str) -> Option<Vec<f64>>,
     dim: usize,
 ) -> Result<(SharedSet, appropo::constraint::Stated)> {
-    let vectors = |name: &str| match name {
-        "uniform-upper-triangle" => env.grid().map(|grid| grid.uniform_upper_triangle()),
-        _ => None,
-    };
     let part = |given: &Given| {
         let keys: Vec<&'static Key> = reader.registry.sets().iter().map(|set| &set.key).collect();
         let given = given.with_keys(keys)?;
-        Ok(one_set(reader, &given, env, dim)?.0)
+        Ok(one_set(reader, &given, vectors, dim)?.0)
     };
-    let space = SetSpace { dim, vectors: &vectors, externals: &reader.externals.sets, part: &part };
+    let space = SetSpace { dim, vectors, externals: &reader.externals.sets, part: &part };
     reader.registry.one_set(table, &space)
 }
 

@@ -49,14 +49,17 @@ options! {
 /// Pairs of a state and an action that a model is learnt of by default at most: it is planned in after every step.
 const COUNTED: usize = 50_000;
 
+/// Who answers.
+pub(super) const ORACLE: Key = Key::optional(
+    "oracle",
+    Kind::Name,
+    "\"exact\"",
+    "Who answers λ; by default exact; where there is no model, model if states can be counted, sac if actions are numbers within bounds, else ppo.",
+);
+
 /// The keys that name an oracle and a player, and the options besides.
 static KEYS: [Key; 4] = [
-    Key::optional(
-        "oracle",
-        Kind::Name,
-        "\"exact\"",
-        "Who answers λ; by default exact; where there is no model, model if states can be counted, sac if actions are numbers within bounds, else ppo.",
-    ),
+    ORACLE,
     Key::defaulted("player", Kind::Name, "\"fully-corrective\"", "Who chooses λ."),
     AppropoOptions::KEYS[0],
     AppropoOptions::KEYS[1],
@@ -118,7 +121,7 @@ impl Appropo {
         Self { options, ..self }
     }
 
-    fn read(given: &Given, registry: &Registry) -> OptionResult<Self> {
+    pub(super) fn read(given: &Given, registry: &Registry) -> OptionResult<Self> {
         let table = |name: &str| given.get(name);
         let by_default = Self::default();
         // Options count also for an oracle that no one names.
@@ -136,7 +139,7 @@ impl Appropo {
     }
 
     /// The oracle in force.
-    fn oracle_for(&self, problem: &Problem) -> Arc<dyn MakeOracle> {
+    pub(super) fn oracle_for(&self, problem: &Problem) -> Arc<dyn MakeOracle> {
         let env = problem.env();
         let pairs = env.observations().count().zip(env.actions().count()).map(|(s, a)| s.saturating_mul(a));
         Arc::clone(match (&self.oracle, problem.model(), pairs) {
@@ -150,7 +153,7 @@ impl Appropo {
         })
     }
 
-    fn rule(&self, budget: &Budget) -> StopRule {
+    pub(super) fn rule(&self, budget: &Budget) -> StopRule {
         StopRule {
             rounds: budget.rounds.unwrap_or(self.player.rounds()),
             tolerance: budget.tolerance,
@@ -161,7 +164,7 @@ impl Appropo {
     }
 
     /// A bound on the measurements of all policies, where planning finds one.
-    fn radius(&self, problem: &Problem) -> Result<Option<f64>> {
+    pub(super) fn radius(&self, problem: &Problem) -> Result<Option<f64>> {
         let is_learning = self.is_learning(problem);
         let Some(model) = problem.model().filter(|_| !is_learning) else { return Ok(None) };
         let selected = model.select(problem.target().selection());
@@ -169,7 +172,7 @@ impl Appropo {
         exact.measurement_radius().map(Some)
     }
 
-    fn context<'a>(
+    pub(super) fn context<'a>(
         &self,
         problem: &'a Problem,
         budget: &Budget,
@@ -188,7 +191,7 @@ impl Appropo {
         self.player.make(set, context).map_err(|error| beneath(self.player.name(), error))
     }
 
-    fn make_oracle(
+    pub(super) fn make_oracle(
         &self,
         problem: &Problem,
         selection: &Selection,

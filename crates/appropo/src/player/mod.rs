@@ -2,9 +2,11 @@
 
 mod blackwell;
 mod fully_corrective;
+mod hedge;
 pub(crate) mod master;
 pub(crate) mod mean;
 mod ogd;
+mod projection;
 mod units;
 
 use std::fmt;
@@ -12,7 +14,9 @@ use std::sync::Arc;
 
 pub use blackwell::{Blackwell, BlackwellOptions};
 pub use fully_corrective::{FullyCorrective, FullyCorrectiveOptions};
+pub use hedge::{Hedge, HedgeOptions, HedgeRate};
 pub use ogd::{MomentumOptions, Ogd, OgdOptions, OnlineGradient, StepRule, Steps};
+pub use projection::{Projection, ProjectionOptions};
 
 use crate::error::{Error, Result};
 use crate::measurement::{Measures, Selection, Spread};
@@ -152,8 +156,14 @@ impl fmt::Debug for PlayerContext<'_> {
 pub type PlayerEntry = Registered<fn(&Given) -> OptionResult<Arc<dyn MakePlayer>>>;
 
 /// The players that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&PlayerEntry; 4] =
-    [&fully_corrective::ENTRY, &ogd::ENTRY, &ogd::MOMENTUM_ENTRY, &blackwell::ENTRY];
+pub(crate) static ENTRIES: [&PlayerEntry; 6] = [
+    &fully_corrective::ENTRY,
+    &ogd::ENTRY,
+    &ogd::MOMENTUM_ENTRY,
+    &blackwell::ENTRY,
+    &hedge::ENTRY,
+    &projection::ENTRY,
+];
 
 /// The decision that separates `x` from the set: λ = (x − Γ(x))/‖x − Γ(x)‖, or 0 if x lies in it.
 fn separating(set: &dyn ConvexSet, x: &[f64]) -> Result<Decision> {
