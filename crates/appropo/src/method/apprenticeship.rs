@@ -107,7 +107,7 @@ impl Apprenticeship {
         Ok(Self {
             algorithm,
             hedge: with_options(given.get("hedge"), HedgeOptions::KEYS, HedgeOptions::read)?,
-            game: Appropo::read(given, registry)?,
+            game: Appropo::read_oracle(given, registry)?,
             is_oracle_named: oracle.is_some(),
         })
     }

@@ -121,20 +121,28 @@ impl Appropo {
         Self { options, ..self }
     }
 
-    pub(super) fn read(given: &Given, registry: &Registry) -> OptionResult<Self> {
+    fn read(given: &Given, registry: &Registry) -> OptionResult<Self> {
+        Ok(Self {
+            player: registry.player(given, |name| given.get(name))?,
+            options: AppropoOptions::read(given)?,
+            ..Self::read_oracle(given, registry)?
+        })
+    }
+
+    /// With the oracle that is named and the options of all that may be in force, and with the default player.
+    pub(super) fn read_oracle(given: &Given, registry: &Registry) -> OptionResult<Self> {
         let table = |name: &str| given.get(name);
         let by_default = Self::default();
         // Options count also for an oracle that no one names.
         let named =
             |oracle: &dyn MakeOracle| registry.oracle(&Entry::alone("oracle", &oracle.name().into()), table);
         Ok(Self {
-            player: registry.player(given, table)?,
             oracle: given.get("oracle").map(|entry| registry.oracle(&entry, table)).transpose()?,
             planning: named(by_default.planning.as_ref())?,
             counting: named(by_default.counting.as_ref())?,
             controlling: named(by_default.controlling.as_ref())?,
             learning: named(by_default.learning.as_ref())?,
-            options: AppropoOptions::read(given)?,
+            ..by_default
         })
     }
 

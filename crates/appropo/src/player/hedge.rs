@@ -22,9 +22,9 @@ words! {
 options! {
     /// The options of [`Hedge`].
     pub struct HedgeOptions {
-        /// How the step size is chosen.
+        /// How the step size is chosen, unless eta is given.
         steps: HedgeRate = Kind::Word(HedgeRate::WORDS), defaulted "\"adaptive\"";
-        /// η, the step size of constant steps; by default from the theorem, for the number of rounds.
+        /// η, a step size that stays as it is; for constant steps by default that of the theorem for the number of rounds.
         eta: Option<f64> = Kind::Number(Range::POSITIVE), optional "0.1";
     }
 }
@@ -33,15 +33,7 @@ pub(super) static ENTRY: PlayerEntry = PlayerEntry {
     name: "hedge",
     about: "multiplicative weights over bounds and half-spaces",
     keys: HedgeOptions::KEYS,
-    read: |given| {
-        let options = HedgeOptions::read(given)?;
-        match given.get("eta").filter(|_| options.steps == HedgeRate::Adaptive) {
-            Some(entry) => {
-                Err(entry.error("adaptive steps need no size; write steps = \"constant\" besides"))
-            }
-            None => Ok(Arc::new(options)),
-        }
-    },
+    read: |given| Ok(Arc::new(HedgeOptions::read(given)?)),
 };
 
 impl HedgeOptions {
@@ -56,10 +48,7 @@ impl HedgeOptions {
 
     /// The step size in force; `None` where it adapts.
     fn constant(&self, faces: &Faces, context: &PlayerContext) -> Result<Option<f64>> {
-        if self.steps == HedgeRate::Adaptive {
-            return Ok(None);
-        }
-        if self.eta.is_some() {
+        if self.eta.is_some() || self.steps == HedgeRate::Adaptive {
             return Ok(self.eta);
         }
         let radius = (context.radius)()?.ok_or(Error::Unsuitable {
@@ -89,7 +78,8 @@ impl MakePlayer for HedgeOptions {
 
     fn table(&self, set: &SharedSet, context: &PlayerContext) -> Result<Table> {
         let eta = self.constant(&faces(set)?, context)?;
-        Ok(Options::table(&Self { eta, ..self.clone() }))
+        let steps = if eta.is_some() { HedgeRate::Constant } else { self.steps };
+        Ok(Options::table(&Self { steps, eta }))
     }
 }
 
