@@ -230,7 +230,7 @@ fn constraint(reader: &Reader, item: &Entry, stated: &Problem) -> Result<Constra
     let reader = &with_placeholder(reader, &table, dim);
     let named = |name: &str| match name {
         "uniform-upper-triangle" => env.grid().map(|grid| grid.uniform_upper_triangle()),
-        "expert" => expert(stated, &measures),
+        "expert" => expert(stated, &measures, share),
         _ => None,
     };
     let (mut set, mut stated) = one_set(reader, &table, &named, dim)?;
@@ -259,9 +259,13 @@ fn with_placeholder<'r>(reader: &'r Reader, constraint: &Given, dim: usize) -> C
     }
 }
 
-/// What the policy with the largest reward measures.
-fn expert(problem: &Problem, measures: &[String]) -> Option<Vec<f64>> {
-    let z = best_measurement(problem, "reward").ok()?;
+/// What the policy with the largest reward measures, in all or per step.
+fn expert(problem: &Problem, measures: &[String], is_per_step: bool) -> Option<Vec<f64>> {
+    let mut z = best_measurement(problem, "reward").ok()?;
+    if is_per_step {
+        let steps = z[problem.measures().range("steps").ok()?.start];
+        z.iter_mut().for_each(|z| *z /= steps);
+    }
     let ranges = measures.iter().map(|measure| problem.measures().range(measure).ok());
     Some(ranges.collect::<Option<Vec<_>>>()?.into_iter().flat_map(|range| z[range].to_vec()).collect())
 }

@@ -221,18 +221,18 @@ fn the_algorithm_follows_from_the_problem() {
         (named.hedge(HedgeOptions::default().eta(0.1)), &bound, "mwal"),
     ] {
         let table = method.table(problem, &Budget::default()).unwrap();
-        assert_eq!(table.get("algorithm"), Some(&expected.into()));
+        assert_eq!(table.get("apprenticeship"), Some(&Table::new([("algorithm", expected)]).into()));
         let again = Registry::standard().read_method(&table).unwrap();
         assert_eq!(again.table(problem, &Budget::default()).unwrap(), table);
         assert_eq!(table.get("hedge").is_some(), expected == "mwal");
     }
-    let refused = |key: &str, value: &str| {
-        let mut table = Table::new([("method", "apprenticeship"), ("algorithm", "lpal")]);
-        table.set(key, value);
+    let refused = |algorithm: &str, key: &str| {
+        let mut table = Table::new([("method", "apprenticeship"), (key, "exact")]);
+        table.set("apprenticeship", Table::new([("algorithm", algorithm)]));
         Registry::standard().read_method(&table).unwrap_err().message
     };
-    assert!(refused("oracle", "exact").contains("asks no oracle"));
-    assert!(refused("algorithm", "mwla").contains("\"mwal\""));
+    assert!(refused("lpal", "oracle").contains("asks no oracle"));
+    assert!(refused("mwla", "oracle").contains("\"mwal\""));
     let objective = bound.clone().with_objective("reward", appropo::problem::Direction::Maximize).unwrap();
     let error = Apprenticeship::default().check(&objective).unwrap_err().to_string();
     assert!(error.contains("leave maximize out"), "{error}");

@@ -5,7 +5,7 @@ use super::{Budget, Method, MethodEntry, Task};
 use crate::baseline::widest_margin_occupancy;
 use crate::error::{Error, Result};
 use crate::evaluate::Judge;
-use crate::options::{Field, Given, Key, Kind, Options, Result as OptionResult, Table, words};
+use crate::options::{Given, Key, Kind, Options, Result as OptionResult, Table, options, words};
 use crate::oracle::{AnyOracle, MakeOracle};
 use crate::outcome::{Historian, Outcome};
 use crate::player::{HedgeOptions, ProjectionOptions};
@@ -28,18 +28,26 @@ words! {
     }
 }
 
+options! {
+    /// The options of [`Apprenticeship`].
+    pub struct ApprenticeshipOptions {
+        /// How to learn; by default projection for a point, a ball or any bounded set; else lpal where the model is known and no oracle is named, and mwal where not.
+        algorithm: Option<ApprenticeshipAlgorithm> = Kind::Word(ApprenticeshipAlgorithm::WORDS), optional "\"mwal\"";
+    }
+}
+
 static KEYS: [Key; 2] = [
-    Key::optional(
-        "algorithm",
-        Kind::Word(ApprenticeshipAlgorithm::WORDS),
-        "\"mwal\"",
-        "How to learn from an expert; by default projection for a point, a ball or any bounded set; else lpal where the model is known and no oracle is named, and mwal where not.",
-    ),
     ORACLE,
+    Key::optional(
+        Apprenticeship::NAME,
+        Kind::Table(ApprenticeshipOptions::KEYS),
+        "{ algorithm = \"mwal\" }",
+        "How to learn from an expert.",
+    ),
 ];
 
 pub(super) static ENTRY: MethodEntry = MethodEntry {
-    name: "apprenticeship",
+    name: Apprenticeship::NAME,
     about: "learning from an expert's measurements: as close to them as can be, or at least as good in every one",
     keys: &KEYS,
     read: |given, registry| Ok(Arc::new(Apprenticeship::read(given, registry)?)),
@@ -71,8 +79,7 @@ const ROUNDS: usize = 1000;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Apprenticeship {
-    /// `None`: by the constraints and by what is known of the world.
-    algorithm: Option<ApprenticeshipAlgorithm>,
+    options: ApprenticeshipOptions,
     hedge: HedgeOptions,
     /// Who answers.
     game: Appropo,
@@ -80,9 +87,11 @@ pub struct Apprenticeship {
 }
 
 impl Apprenticeship {
+    const NAME: &str = "apprenticeship";
+
     /// The same by another algorithm.
     pub fn algorithm(self, algorithm: ApprenticeshipAlgorithm) -> Self {
-        Self { algorithm: Some(algorithm), ..self }
+        Self { options: self.options.algorithm(algorithm), ..self }
     }
 
     /// The same with another oracle.
@@ -99,13 +108,14 @@ impl Apprenticeship {
         if let Some(entry) = given.get("player") {
             return Err(entry.error("the algorithm says who chooses λ; leave this key out"));
         }
-        let algorithm = given.get("algorithm").map(|entry| Field::read(&entry)).transpose()?;
+        let options =
+            with_options(given.get(Self::NAME), ApprenticeshipOptions::KEYS, ApprenticeshipOptions::read)?;
         let oracle = given.get("oracle");
-        if let (Some(ApprenticeshipAlgorithm::Lpal), Some(entry)) = (algorithm, &oracle) {
+        if let (Some(ApprenticeshipAlgorithm::Lpal), Some(entry)) = (options.algorithm, &oracle) {
             return Err(entry.error("lpal is one linear programme and asks no oracle; leave this key out"));
         }
         Ok(Self {
-            algorithm,
+            options,
             hedge: with_options(given.get("hedge"), HedgeOptions::KEYS, HedgeOptions::read)?,
             game: Appropo::read_oracle(given, registry)?,
             is_oracle_named: oracle.is_some(),
@@ -115,7 +125,7 @@ impl Apprenticeship {
     /// The algorithm in force.
     fn algorithm_for(&self, problem: &Problem) -> ApprenticeshipAlgorithm {
         let set = problem.target().set();
-        self.algorithm.unwrap_or_else(|| {
+        self.options.algorithm.unwrap_or_else(|| {
             // What is bounded is to be matched, and not to be surpassed.
             if set.radius().is_some() || Faces::of(set).is_none() {
                 ApprenticeshipAlgorithm::Projection
@@ -233,18 +243,20 @@ impl Method for Apprenticeship {
 
     fn table(&self, problem: &Problem, budget: &Budget) -> Result<Table> {
         let algorithm = self.algorithm_for(problem);
-        let mut table = Table::new([("method", ENTRY.name), ("algorithm", algorithm.word())]);
-        let Some(game) = self.game_for(algorithm) else { return Ok(table) };
-        for (key, value) in game.table(problem, &with_rounds(budget))?.iter() {
-            if !["method", "player", "goal", "search"].contains(&key) {
-                table.set(key, value.clone());
+        let mut table = Table::new([("method", ENTRY.name)]);
+        if let Some(game) = self.game_for(algorithm) {
+            for (key, value) in game.table(problem, &with_rounds(budget))?.iter() {
+                if !["method", "player", "goal", "search"].contains(&key) {
+                    table.set(key, value.clone());
+                }
             }
         }
+        table.set(Self::NAME, Options::table(&ApprenticeshipOptions::default().algorithm(algorithm)));
         Ok(table)
     }
 
     fn rounds(&self) -> Option<usize> {
-        (self.algorithm != Some(ApprenticeshipAlgorithm::Lpal)).then_some(ROUNDS)
+        (self.options.algorithm != Some(ApprenticeshipAlgorithm::Lpal)).then_some(ROUNDS)
     }
 
     fn is_learning(&self, problem: &Problem) -> bool {

@@ -9,7 +9,7 @@ mod objective;
 mod occupancy;
 mod rcpo;
 
-pub use apprenticeship::{Apprenticeship, ApprenticeshipAlgorithm};
+pub use apprenticeship::{Apprenticeship, ApprenticeshipAlgorithm, ApprenticeshipOptions};
 pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};
 pub use cpo::Cpo;
 pub use distil::{Distil, DistilOptions, DistilledPolicy};
