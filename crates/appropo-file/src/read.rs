@@ -259,8 +259,12 @@ fn with_placeholder<'r>(reader: &'r Reader, constraint: &Given, dim: usize) -> C
     }
 }
 
+/// States beyond which reading a file would take too long.
+const MOST_PLANNED: usize = 1_000_000;
+
 /// What the policy with the largest reward measures, in all or per step.
 fn expert(problem: &Problem, measures: &[String], is_per_step: bool) -> Option<Vec<f64>> {
+    problem.env().model().filter(|model| model.states() <= MOST_PLANNED)?;
     let mut z = best_measurement(problem, "reward").ok()?;
     if is_per_step {
         let steps = z[problem.measures().range("steps").ok()?.start];

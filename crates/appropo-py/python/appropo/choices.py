@@ -81,6 +81,31 @@ class Blackwell(Choice):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Hedge(Choice):
+    """Multiplicative weights over bounds and half-spaces.
+
+    steps: How the step size is chosen, unless eta is given. By default "adaptive".
+
+    eta: η, a step size that stays as it is; for constant steps by default that of the theorem for the number of
+    rounds.
+    """
+
+    kind = "player"
+    name = "hedge"
+
+    steps: Any = None
+    eta: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Projection(Choice):
+    """Abbeel and Ng's: the nearest point between the mixture and each answer."""
+
+    kind = "player"
+    name = "projection"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Exact(Choice):
     """Planning in the known model: the default where there is one.
 
@@ -374,6 +399,20 @@ class Occupancy(Choice):
 
     kind = "method"
     name = "occupancy"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Apprenticeship(Choice):
+    """Learning from an expert's measurements: as close to them as can be, or at least as good in every one.
+
+    algorithm: How to learn; by default projection for a point, a ball or any bounded set; else lpal where the model
+    is known and no oracle is named, and mwal where not.
+    """
+
+    kind = "method"
+    name = "apprenticeship"
+
+    algorithm: Any = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

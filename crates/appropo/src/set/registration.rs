@@ -54,7 +54,7 @@ impl<'a> SetSpace<'a> {
         }
         (self.vectors)(name).filter(|vector| vector.len() == self.dim).ok_or_else(|| {
             let needs = match name {
-                "expert" => "a world with a model and a measure \"reward\"",
+                "expert" => "a world with a model of at most 1,000,000 states and a measure \"reward\"",
                 _ => "a measure with one entry a cell of a map, such as visits",
             };
             entry.error(format!("\"{name}\" needs {needs}"))
