@@ -50,6 +50,8 @@ fn is_of_problem(error: &Error) -> bool {
         error,
         Error::NeverEnds { .. }
             | Error::NoConicForm { .. }
+            | Error::NoFaces { .. }
+            | Error::NoHalfSpaces { .. }
             | Error::Objective(_)
             | Error::Option(_)
             | Error::OutOfRange { .. }

@@ -1,6 +1,7 @@
 //! Many solves at once: methods compared on the same problems, and the experiments of "Reinforcement Learning with Convex
 //! Constraints" (section 4 and the tuning appendix), repeated and judged by exact evaluation, with their figures.
 
+mod apprenticeship;
 mod compare;
 mod figure;
 mod reproduce;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+pub use apprenticeship::{Apprenticeship, apprenticeship};
 pub use compare::{Compared, Comparison, LeftOut, Row};
 pub use reproduce::reproduce;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use appropo::constraint::{Constraint, Target};
 use appropo::env::{EnvEntry, EnvSpec, external};
 use appropo::error::Error;
+use appropo::evaluate::best_measurement;
 use appropo::measurement::Measures;
 use appropo::method::{Budget, Method};
 use appropo::options::{
@@ -87,7 +88,7 @@ fn problem(reader: &Reader, name: &str, table: &Table) -> Result<(Problem, Table
     let gamma = discount.number()?;
     let (env, horizon) = env(reader, &environment, &discount, gamma)?;
     let stated = Problem::builder(env.clone()).name(name).discount(gamma).horizon(horizon).build();
-    stated.map_err(|error| match &error {
+    let stated = stated.map_err(|error| match &error {
         Error::OutOfRange { what, .. } if what == "horizon" => {
             let at = environment.open_table().and_then(|table| table.require("horizon"));
             at.map_or_else(|error| error, |entry| entry.error(horizon_message(&error)))
@@ -96,7 +97,7 @@ fn problem(reader: &Reader, name: &str, table: &Table) -> Result<(Problem, Table
     })?;
     let mut builder = Problem::builder(env.clone()).name(name).discount(gamma).horizon(horizon);
     for item in root.get("constraint").map_or(Ok(Vec::new()), |entry| entry.items())? {
-        builder = builder.constraint(constraint(reader, &item, &env)?);
+        builder = builder.constraint(constraint(reader, &item, &stated)?);
     }
     let objective = objective(&root)?;
     if let Some(entry) = &objective {
@@ -215,7 +216,8 @@ fn same_measures(stated: &Measures, given: &Measures, table: &Given) -> Result<(
 }
 
 /// Reads one constraint.
-fn constraint(reader: &Reader, item: &Entry, env: &EnvSpec) -> Result<Constraint> {
+fn constraint(reader: &Reader, item: &Entry, stated: &Problem) -> Result<Constraint> {
+    let env = stated.env();
     let sets = reader.registry.sets().iter().map(|set| &set.key);
     let table = item.table(CONSTRAINT.iter().chain(sets))?;
     let measures = measures(&table.require("measure")?, env.measures())?;
@@ -233,7 +235,11 @@ fn constraint(reader: &Reader, item: &Entry, env: &EnvSpec) -> Result<Constraint
         return Err(table.require("share")?.error("this world counts no steps; write false"));
     }
     let reader = &with_placeholder(reader, &table, dim);
-    let (mut set, mut stated) = one_set(reader, &table, env, dim)?;
+    let named = |name: &str| match name {
+        "expert" => expert(stated, &measures, share),
+        _ => env.vector(name),
+    };
+    let (mut set, mut stated) = one_set(reader, &table, &named, dim)?;
     if let Some(entry) = table.get("shift") {
         let shift = entry.entries(dim)?;
         set = Arc::new(entry.at(Similarity::translate(set, shift.clone()))?);
@@ -259,20 +265,34 @@ fn with_placeholder<'r>(reader: &'r Reader, constraint: &Given, dim: usize) -> C
     }
 }
 
+/// States beyond which reading a file would take too long.
+const MOST_PLANNED: usize = 1_000_000;
+
+/// What the policy with the largest reward measures, in all or per step.
+fn expert(problem: &Problem, measures: &[String], is_per_step: bool) -> Option<Vec<f64>> {
+    problem.env().model().filter(|model| model.states() <= MOST_PLANNED)?;
+    let mut z = best_measurement(problem, "reward").ok()?;
+    if is_per_step {
+        let steps = z[problem.measures().range("steps").ok()?.start];
+        z.iter_mut().for_each(|z| *z /= steps);
+    }
+    let ranges = measures.iter().map(|measure| problem.measures().range(measure).ok());
+    Some(ranges.collect::<Option<Vec<_>>>()?.into_iter().flat_map(|range| z[range].to_vec()).collect())
+}
+
 /// The one set that a table states among other keys.
 fn one_set(
     reader: &Reader,
     table: &Given,
-    env: &EnvSpec,
+    vectors: &dyn Fn(&str) -> Option<Vec<f64>>,
     dim: usize,
 ) -> Result<(SharedSet, appropo::constraint::Stated)> {
-    let vectors = |name: &str| env.vector(name);
     let part = |given: &Given| {
         let keys: Vec<&'static Key> = reader.registry.sets().iter().map(|set| &set.key).collect();
         let given = given.with_keys(keys)?;
-        Ok(one_set(reader, &given, env, dim)?.0)
+        Ok(one_set(reader, &given, vectors, dim)?.0)
     };
-    let space = SetSpace { dim, vectors: &vectors, externals: &reader.externals.sets, part: &part };
+    let space = SetSpace { dim, vectors, externals: &reader.externals.sets, part: &part };
     reader.registry.one_set(table, &space)
 }
 

@@ -113,7 +113,7 @@ fn kind(kind: &Kind) -> Value {
             json!({ "anyOf": ways })
         }
         Kind::Vector => json!({ "anyOf": [one_of(&VECTORS), numbers] }),
-        Kind::PerEntry => json!({ "anyOf": [{ "type": "number" }, numbers] }),
+        Kind::PerEntry => json!({ "anyOf": [{ "type": "number" }, one_of(&VECTORS), numbers] }),
         Kind::Pair => {
             json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 })
         }

@@ -36,6 +36,8 @@ pub fn of_library(error: &Error) -> PyErr {
         | Error::Objective(_)
         | Error::Option(_)
         | Error::NoConicForm { .. }
+        | Error::NoFaces { .. }
+        | Error::NoHalfSpaces { .. }
         | Error::OutOfRange { .. }
         | Error::Dimension { .. }
         | Error::NotFinite { .. }

@@ -98,3 +98,26 @@ def test_other_threads_go_on_while_rust_computes():
     over.set()
     thread.join()
     assert during > 10_000
+
+
+def test_an_expert_is_learnt_from():
+    world = ap.BuiltIn("gridworld", {"size": 8, "macro_cell": 2, "seed": 3})
+    expert = ap.maximize(ap.Problem(world, discount=0.95), "reward").measurements
+    problem = ap.Problem(world, [ap.measure("features") >= expert["features"]], discount=0.95)
+    result = ap.solve(problem, method=ap.Apprenticeship())
+    assert result.verdict == "feasible" and len(result.policy) == 1
+    assert result.measurements["reward"] == pytest.approx(expert["reward"], abs=1e-6)
+    for algorithm in ("mwal", "projection"):
+        near = ap.solve(problem, method=ap.Apprenticeship(algorithm=algorithm), rounds=200)
+        assert near.measurements["reward"] > 0.95 * expert["reward"]
+    ball = ap.Problem(world, [ap.norm(ap.measure("features") - expert["features"]) <= 0.5], discount=0.95)
+    assert ap.solve(ball, method="apprenticeship").verdict == "feasible"
+    with pytest.raises(ap.ProblemError, match="\"features\" is neither bounds nor half-spaces"):
+        ap.solve(ball, method=ap.Apprenticeship(algorithm="lpal"))
+
+
+def test_multiplicative_weights_keep_room():
+    result = ap.solve(rover(SAFE, FAST), player=ap.Hedge())
+    assert result.verdict == "feasible"
+    with pytest.raises(ap.ProblemError, match="\"hedge\" needs constraints that are bounds or half-spaces"):
+        ap.solve(rover(diversity(0.12)), player=ap.Hedge(eta=0.1))

@@ -83,6 +83,11 @@ pub enum Error {
         "\"{method}\" takes half-spaces only, and \"{constraint}\" is none; use \"lagrangian\" or \"appropo\""
     )]
     NoHalfSpaces { method: &'static str, constraint: String },
+    /// An algorithm that compares entry by entry was given a constraint that has no faces.
+    #[error(
+        "algorithm = \"{algorithm}\" compares bound by bound, and \"{constraint}\" is neither bounds nor half-spaces; use algorithm = \"projection\""
+    )]
+    NoFaces { algorithm: &'static str, constraint: String },
     /// A policy that is no table was to be measured in a model.
     #[error(
         "a policy of the mixture can't be written as a table of states and actions, so a model can't measure it"

@@ -8,10 +8,10 @@ use crate::confidence::{self, Evaluation, Finding, Look, MOST_ATTEMPTS, Sample, 
 use crate::error::{Error, Result};
 use crate::measurement::{Estimate, Selection};
 use crate::method::Budget;
-use crate::oracle::{Exact, Planner, gives_hope, is_sure, least_deviations};
+use crate::oracle::{Exact, Planner, Respond, gives_hope, is_sure, least_deviations};
 use crate::outcome::{History, Outcome};
 use crate::policy::{AnyPolicy, Mixed};
-use crate::problem::Problem;
+use crate::problem::{Direction, Problem};
 use crate::random::{self, Generator};
 use crate::rl::{Episode, Occupancy, Rollouts};
 use crate::set::{ConvexSet, SharedSet};
@@ -294,4 +294,20 @@ pub fn exact_measurement(problem: &Problem, mixture: &Mixed) -> Option<Vec<f64>>
         return None;
     }
     Some(Occupancy::of_mixture(model, problem.discounting(), mixture).ok()?.measure(model))
+}
+
+/// The full measurement vector of a policy with the largest `measure` in the problem's model, whatever the constraints: what
+/// an expert for that measure would show.
+pub fn best_measurement(problem: &Problem, measure: &str) -> Result<Vec<f64>> {
+    let objective = problem.clone().with_objective(measure, Direction::Maximize)?;
+    let entry = objective.objective().map_or(0, |objective| objective.entries[0].0);
+    let model = problem.model().ok_or(Error::Unsuitable {
+        learner: "planning for an expert",
+        needs: "a known model",
+        instead: "the expert's measurements as numbers",
+    })?;
+    let mut lam = vec![0.0; model.measures().dim()];
+    lam[entry] = -1.0;
+    let mut exact = Exact::new(model.as_ref().clone(), *problem.discounting(), Planner::PolicyIteration)?;
+    Ok(exact.respond(&lam, 0.0)?.z_hat)
 }

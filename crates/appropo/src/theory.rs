@@ -68,3 +68,41 @@ pub fn blackwell_bound(v: f64, gradient_bound: f64, rounds: usize) -> f64 {
 pub fn corrective_bound(v: f64, diameter: f64, calls: usize) -> f64 {
     (v * v + 4.0 * diameter * diameter / (calls as f64 + 1.0)).sqrt()
 }
+
+/// Multiplicative weights over n directions: η = √(8 ln n / T)/W, where W bounds how much the violations of one answer
+/// differ. At least 2 directions are counted, so that η is more than 0.
+pub fn hedge_step_size(width: f64, directions: usize, rounds: usize) -> f64 {
+    (8.0 * (directions.max(2) as f64).ln() / rounds as f64).sqrt() / width
+}
+
+/// Regret of multiplicative weights with a constant η after any T rounds: ln n/η + ηTW²/8 (Cesa-Bianchi and Lugosi 2006,
+/// Theorem 2.2, by Hoeffding's lemma).
+pub fn hedge_regret(eta: f64, width: f64, directions: usize, rounds: usize) -> f64 {
+    (directions as f64).ln() / eta + eta * rounds as f64 * width * width / 8.0
+}
+
+/// The same with the step size of the theorem for T rounds: W√(T ln n / 2).
+pub fn hedge_regret_bound(width: f64, directions: usize, rounds: usize) -> f64 {
+    width * (rounds as f64 * (directions.max(2) as f64).ln() / 2.0).sqrt()
+}
+
+/// Regret of multiplicative weights with adaptive steps after any T rounds: W√(T ln n) + W(4/3 ln n + 2) (de Rooij et
+/// al. 2014, Theorem 8, with variances of at most W²/4).
+pub fn adaptive_hedge_regret_bound(width: f64, directions: usize, rounds: usize) -> f64 {
+    let logarithm = (directions as f64).ln();
+    width * ((rounds as f64 * logarithm).sqrt() + 4.0 / 3.0 * logarithm + 2.0)
+}
+
+/// Syed and Schapire 2007: after T rounds of multiplicative weights against best responses, the mixture's least margin is
+/// at least v* − Regretₜ/T − ε₀ − 2ε₁, where v* is the largest of any policy.
+///
+/// Proof. Every answer pays wₜ at most −v* + ε₀, and by the regret no face is violated on average by more than what w was
+/// paid, plus Regretₜ/T.
+pub fn margin_bound(v: f64, regret: f64, rounds: usize, epsilon_0: f64, epsilon_1: f64) -> f64 {
+    v - regret / rounds as f64 - epsilon_0 - 2.0 * epsilon_1
+}
+
+/// T = W² ln n/(2ε²), the rounds after which multiplicative weights with the step size of the theorem are within ε of v*.
+pub fn hedge_rounds(width: f64, directions: usize, accuracy: f64) -> usize {
+    ((width / accuracy).powi(2) * (directions.max(2) as f64).ln() / 2.0).ceil() as usize
+}

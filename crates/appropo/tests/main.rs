@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod allocations;
+mod apprenticeship;
 mod architecture;
 mod concave;
 mod confidence;

@@ -13,7 +13,7 @@ use appropo::oracle::{
     Cache, Exact, LearnedOptions, LearnedOracle, Model, ModelBased, ModelOptions, MonteCarlo, Planner,
     Reestimate, Respond, Response, Universal, UniversalOptions,
 };
-use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
+use appropo::player::{Blackwell, FullyCorrective, Hedge, Ogd, Player, Projection, Steps};
 use appropo::policy::{Mixed, TabularPolicy};
 use appropo::random;
 use appropo::rl::actor_critic::ActorCriticOptions;
@@ -128,6 +128,23 @@ fn planning_with_every_player() {
     let ogd = || Box::new(Ogd::new(Arc::clone(&set), 20.0, Steps::Constant(0.01), 0.9).unwrap()) as Box<_>;
     check(&set, ogd, oracle, &options);
     check(&set, ogd, || Cache::new(oracle()), &options);
+    check(&set, || Box::new(Projection::new(Arc::clone(&set))), oracle, &options);
+}
+
+/// Where no policy will do, multiplicative weights go on.
+#[test]
+fn planning_with_multiplicative_weights() {
+    let world = mars_rover::world("8x8", 0.05).unwrap();
+    let limits =
+        vec![Constraint::at_most("failure", 0.02).unwrap(), Constraint::at_least("reward", -0.125).unwrap()];
+    let target = Target::new(world.model.measures(), limits).unwrap();
+    let (set, model) = (target.set(), world.model.select(target.selection()));
+    let discounting = Discounting::new(0.99, None).unwrap();
+    let oracle = || Exact::new(model.clone(), discounting, Planner::PolicyIteration).unwrap();
+    let options = StopRule::default().rounds(30);
+    check(set, || Box::new(Hedge::new(set).unwrap()), oracle, &options);
+    let constant = || Box::new(Hedge::new(set).unwrap().with_constant_steps(2.0).unwrap()) as Box<_>;
+    check(set, constant, oracle, &options);
 }
 
 fn positive(

@@ -3,15 +3,15 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use appropo::baseline::solve_occupancy;
+use appropo::baseline::{solve_occupancy, widest_margin_occupancy};
 use appropo::certificate::Verdict;
 use appropo::env::{TabularMdp, bandit, garnet};
 use appropo::measurement::{Discounting, Selection};
 use appropo::oracle::{Exact, Planner, Respond};
-use appropo::player::{Blackwell, FullyCorrective, Ogd, OnlineGradient, Player, Steps};
+use appropo::player::{Blackwell, FullyCorrective, Hedge, Ogd, OnlineGradient, Player, Projection, Steps};
 use appropo::random::{self, Generator};
-use appropo::set::{Ball, Bounds, ConvexSet, SecondOrderCone, SharedSet, Simplex};
-use appropo::solver::{Goal, Round, StopRule, appropo, game};
+use appropo::set::{Ball, Bounds, ConvexSet, Faces, SecondOrderCone, SharedSet, Simplex};
+use appropo::solver::{Goal, Round, StopRule, appropo, game, widest_margin};
 use appropo::theory;
 
 const GAMMA: f64 = 0.9;
@@ -189,8 +189,80 @@ fn blackwells_and_the_corrective_player_keep_their_bounds_in_every_round() {
             run(&set, &mut corrective, &model, 60, Goal::Distance, |round, distance| {
                 assert!(distance <= theory::corrective_bound(v, diameter, round) + 1e-7);
             });
+            let mut projection = Projection::new(Arc::clone(&set));
+            run(&set, &mut projection, &model, 300, Goal::Distance, |round, distance| {
+                assert!(distance <= theory::corrective_bound(v, diameter, round) + 1e-7);
+            });
         }
     }
+}
+
+/// How much the violations of one answer can differ, by what policies can reach in each entry.
+fn width(faces: &Faces, model: &TabularMdp) -> f64 {
+    let mut oracle = oracle(model);
+    let mut least = |row: &[(usize, f64)], sign: f64| {
+        let mut lam = vec![0.0; D];
+        row.iter().for_each(|(i, a)| lam[*i] = sign * a);
+        let z = oracle.respond(&lam, 0.0).unwrap().z_hat;
+        row.iter().map(|(i, a)| a * z[*i]).sum::<f64>()
+    };
+    let reach: Vec<(f64, f64)> =
+        faces.rows().iter().map(|(row, b)| (least(row, 1.0) - b, least(row, -1.0) - b)).collect();
+    let most = reach.iter().map(|(_, most)| *most).fold(f64::NEG_INFINITY, f64::max);
+    most - reach.iter().map(|(least, _)| *least).fold(f64::INFINITY, f64::min)
+}
+
+/// Syed and Schapire's theorem, in every round and for both kinds of steps: the margin is at most Regretₜ/T below v*, and
+/// the regret at most what is known of it. v* comes from the linear programme.
+#[test]
+fn multiplicative_weights_keep_their_bounds_in_every_round() {
+    let mut rng = random::generator(41);
+    let (mut inside, mut outside) = (0, 0);
+    for place in 0..8 {
+        let model = random_mdp(&mut rng);
+        // Above −1 in every entry most worlds have policies, above 5 few.
+        let least = if place % 2 == 0 { -1.0 } else { 5.0 };
+        let expert: Vec<f64> = random_vector(&mut rng).iter().map(|x| least + 0.5 * x).collect();
+        let set: SharedSet = Arc::new(Bounds::new(expert, vec![f64::INFINITY; D]).unwrap());
+        let exact = widest_margin_occupancy(&set, &model, &discounting(), 1e-8).unwrap();
+        let v = exact.margin;
+        assert!((exact.ceiling - v).abs() <= 1e-6, "{} against {v}", exact.ceiling);
+        *(if v > 0.0 { &mut inside } else { &mut outside }) += 1;
+        let faces = Faces::of(&set).unwrap();
+        let (width, n, rounds) = (width(&faces, &model), faces.count(), 400);
+        let constant = theory::hedge_step_size(width, n, rounds);
+        for eta in [None, Some(constant)] {
+            let mut player = Hedge::new(&set).unwrap();
+            if let Some(eta) = eta {
+                player = player.with_constant_steps(eta).unwrap();
+            }
+            let regret = |t: usize| match eta {
+                None => theory::adaptive_hedge_regret_bound(width, n, t),
+                Some(eta) => theory::hedge_regret(eta, width, n, t),
+            };
+            let mut watch = |round: &Round| {
+                let margin = faces.margin(round.z_bar);
+                let bound = theory::margin_bound(v, regret(round.round), round.round, 0.0, 0.0);
+                assert!(margin >= bound - 1e-7, "{margin} in round {}, bound {bound}", round.round);
+                assert!(margin <= v + 1e-7);
+                ControlFlow::Continue(())
+            };
+            let rule = StopRule::default().rounds(rounds).tolerance(1e-9);
+            let found =
+                widest_margin(&set, &mut player, &mut oracle(&model), &rule, &mut watch, None).unwrap();
+            assert!(player.regret() <= player.regret_bound(width) + 1e-9);
+            assert!(player.regret_bound(width) <= regret(found.solution.rounds) + 1e-9);
+            assert!(found.margin <= v + 1e-7 && found.ceiling >= v - 1e-7);
+            assert_eq!(found.margin, faces.margin(&found.solution.certificate.z_bar));
+            let expected = if v >= 0.0 { Verdict::Feasible } else { Verdict::Infeasible };
+            assert_eq!(found.solution.certificate.verdict, expected, "v* = {v}");
+        }
+        let theorem = theory::hedge_regret(constant, width, n, rounds);
+        assert!((theory::hedge_regret_bound(width, n, rounds) / theorem - 1.0).abs() < 1e-12);
+        let needed = theory::hedge_rounds(width, n, 0.1);
+        assert!(theory::hedge_regret_bound(width, n, needed) / needed as f64 <= 0.1);
+    }
+    assert!(inside >= 2 && outside >= 2, "{inside} inside and {outside} outside");
 }
 
 /// All three players end at the same least distance, as closely as their rates allow.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use appropo::env::{
     Environment, Simulator, Status, TabularMdp, World, cliff_walking, deep_sea_treasure, frozen_lake, garnet,
-    mars_rover,
+    gridworld, mars_rover,
 };
 use appropo::error::Error;
 use appropo::measurement::{Discounting, Estimate, Measures, Selection};
@@ -242,4 +242,32 @@ fn malformed_models_are_refused() {
     assert!(matches!(build(f64::NAN, 1, (0, 1.0)), Error::NotFinite { .. }));
     assert!(matches!(build(1.0, 1, (0, f64::NAN)), Error::NotFinite { .. }));
     assert!(matches!(build(-0.5, 1, (0, 1.0)), Error::OutOfRange { .. }));
+}
+
+/// With moves that are all noise every cell is as likely in every step; rewards are what features are weighed with.
+#[test]
+fn a_gridworld_has_the_features_of_its_macro_cells() {
+    let layout = gridworld::Layout { size: 12, macro_cell: 4, noise: 1.0 };
+    let world = gridworld::world(layout, &mut random::generator(3)).unwrap();
+    let discounting = Discounting::new(0.95, None).unwrap();
+    let policy = TabularPolicy::uniform(world.model.states(), world.model.actions());
+    let z = Occupancy::of(&world.model, &discounting, &policy).unwrap().measure(&world.model);
+    for feature in &z[..9] {
+        assert!((feature - 20.0 / 9.0).abs() < 1e-10, "{feature}");
+    }
+    assert!((z[10] - 20.0).abs() < 1e-10);
+    // The weights of the reward add up to 1.
+    assert!((z[9] - 20.0 / 9.0).abs() < 1e-10);
+    // Without noise, whoever stays in the best macro-cell has its weight in every step but those of the way there.
+    let still =
+        gridworld::world(gridworld::Layout { noise: 0.0, ..layout }, &mut random::generator(3)).unwrap();
+    let mut oracle = Exact::new(still.model.as_ref().clone(), discounting, Planner::PolicyIteration).unwrap();
+    let expert = oracle.respond(&[&[0.0; 9][..], &[-1.0, 0.0]].concat(), 0.0).unwrap().z_hat;
+    let largest = expert[..9].iter().copied().fold(0.0, f64::max);
+    assert!(largest > 10.0 && expert[9] > 0.5, "{expert:?}");
+    for (size, macro_cell) in [(12, 5), (12, 12), (12, 0)] {
+        let wrong = gridworld::Layout { size, macro_cell, ..layout };
+        let refused = gridworld::world(wrong, &mut random::generator(3));
+        assert!(matches!(refused, Err(Error::OutOfRange { .. })), "{size}, {macro_cell}");
+    }
 }

@@ -81,16 +81,28 @@ class Blackwell(Choice):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class FrankWolfe(Choice):
-    """For an objective without constraints: steps towards the best answer to its gradient.
+class Hedge(Choice):
+    """Multiplicative weights over bounds and half-spaces.
 
-    eta: The weight of every new answer; by default 2/(t + 2) for the t-th.
+    steps: How the step size is chosen, unless eta is given. By default "adaptive".
+
+    eta: η, a step size that stays as it is; for constant steps by default that of the theorem for the number of
+    rounds.
     """
 
     kind = "player"
-    name = "frank-wolfe"
+    name = "hedge"
 
+    steps: Any = None
     eta: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Projection(Choice):
+    """Abbeel and Ng's: the nearest point between the mixture and each answer."""
+
+    kind = "player"
+    name = "projection"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -390,6 +402,20 @@ class Occupancy(Choice):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Apprenticeship(Choice):
+    """Learning from an expert's measurements: as close to them as can be, or at least as good in every one.
+
+    algorithm: How to learn; by default projection for a point, a ball or any bounded set; else lpal where the model
+    is known and no oracle is named, and mwal where not.
+    """
+
+    kind = "method"
+    name = "apprenticeship"
+
+    algorithm: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Lagrangian(Choice):
     """One learner whose reward has multipliers that follow violations by PID: PPO-Lagrangian, for any set.
 
@@ -472,11 +498,3 @@ class CPO(Choice):
     norm_obs: Any = None
     net_arch: Any = None
     activation_fn: Any = None
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Maxent(Choice):
-    """Maximum-entropy exploration: an entropy, or any concave objective, without constraints."""
-
-    kind = "method"
-    name = "maxent"

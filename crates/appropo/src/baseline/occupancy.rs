@@ -7,7 +7,7 @@ use crate::measurement::Discounting;
 use crate::oracle::{Exact, Planner, Respond};
 use crate::policy::{Mixed, TabularPolicy};
 use crate::rl::{self, Occupancy};
-use crate::set::{Cone, Conic, ConvexSet, SharedSet};
+use crate::set::{Cone, Conic, ConicSolution, ConvexSet, SharedSet};
 use crate::utility::Criterion;
 use crate::vector;
 
@@ -88,22 +88,22 @@ pub fn maximize_occupancy(
 }
 
 /// The variables ρ and z = Z̄(ρ) with their equations.
-struct Flow<'a> {
+pub(super) struct Flow<'a> {
     model: &'a TabularMdp,
     discounting: Discounting,
     /// The model, unrolled where there is a horizon.
     flat: TabularMdp,
-    form: Conic,
+    pub form: Conic,
     /// State and action of each ρ.
     pairs: Vec<(usize, usize)>,
     /// Index of the first entry of z.
-    z: usize,
+    pub z: usize,
     /// What ρ and z are multiplied by, where that is a variable.
     scale: Option<usize>,
 }
 
 impl<'a> Flow<'a> {
-    fn new(model: &'a TabularMdp, discounting: &Discounting, is_scaled: bool) -> Result<Self> {
+    pub fn new(model: &'a TabularMdp, discounting: &Discounting, is_scaled: bool) -> Result<Self> {
         let flat = match discounting.horizon() {
             Some(horizon) => {
                 not_too_large("horizon times transitions", &[horizon, model.transitions()], 50_000_000)?;
@@ -161,19 +161,26 @@ impl<'a> Flow<'a> {
         Ok(Self { model, discounting: *discounting, flat, form, pairs, z, scale })
     }
 
-    /// Solves, reads off the policy and judges it exactly. `set` may leave the last measurements out.
-    fn solve(&self, set: &SharedSet, objective: &[f64], tolerance: f64) -> Result<Programme> {
+    /// Solves as closely as the solver can.
+    pub fn minimize(&self, objective: &[f64]) -> Result<ConicSolution> {
         let quadratic = vec![0.0; self.form.variables];
-        let solution = self
-            .form
-            .minimize(&quadratic, objective, TOLERANCE)
-            .or_else(|_| self.form.minimize(&quadratic, objective, 100.0 * TOLERANCE))?;
+        let solution = self.form.minimize(&quadratic, objective, TOLERANCE);
+        solution.or_else(|_| self.form.minimize(&quadratic, objective, 100.0 * TOLERANCE))
+    }
+
+    /// The policy of a solution's occupancy.
+    pub fn policy(&self, solution: &ConicSolution) -> Result<Arc<TabularPolicy>> {
         let stages = self.discounting.horizon().unwrap_or(1);
         let mut mass = vec![0.0; stages * self.model.states() * self.model.actions()];
         for (&(s, a), &value) in self.pairs.iter().zip(&solution.x) {
             mass[s * self.flat.actions() + a] = value;
         }
-        let policy = Arc::new(Occupancy::from_mass(self.model, mass).policy()?);
+        Ok(Arc::new(Occupancy::from_mass(self.model, mass).policy()?))
+    }
+
+    /// Solves, reads off the policy and judges it exactly. `set` may leave the last measurement out.
+    fn solve(&self, set: &SharedSet, objective: &[f64], tolerance: f64) -> Result<Programme> {
+        let policy = self.policy(&self.minimize(objective)?)?;
         let mut oracle = Exact::new(self.model.clone(), self.discounting, Planner::PolicyIteration)?;
         let z_bar = oracle.measure(&Mixed::one(policy.as_ref().clone()))?;
         let mut nearest = z_bar.clone();

@@ -121,25 +121,33 @@ impl Appropo {
         Self { options, ..self }
     }
 
-    pub(super) fn read(given: &Given, registry: &Registry) -> OptionResult<Self> {
+    fn read(given: &Given, registry: &Registry) -> OptionResult<Self> {
+        Ok(Self {
+            player: registry.player(given, |name| given.get(name))?,
+            options: AppropoOptions::read(given)?,
+            ..Self::read_oracle(given, registry)?
+        })
+    }
+
+    /// With the oracle that is named and the options of all that may be in force, and with the default player.
+    pub(super) fn read_oracle(given: &Given, registry: &Registry) -> OptionResult<Self> {
         let table = |name: &str| given.get(name);
         let by_default = Self::default();
         // Options count also for an oracle that no one names.
         let named =
             |oracle: &dyn MakeOracle| registry.oracle(&Entry::alone("oracle", &oracle.name().into()), table);
         Ok(Self {
-            player: registry.player(given, table)?,
             oracle: given.get("oracle").map(|entry| registry.oracle(&entry, table)).transpose()?,
             planning: named(by_default.planning.as_ref())?,
             counting: named(by_default.counting.as_ref())?,
             controlling: named(by_default.controlling.as_ref())?,
             learning: named(by_default.learning.as_ref())?,
-            options: AppropoOptions::read(given)?,
+            ..by_default
         })
     }
 
     /// The oracle in force.
-    fn oracle_for(&self, problem: &Problem) -> Arc<dyn MakeOracle> {
+    pub(super) fn oracle_for(&self, problem: &Problem) -> Arc<dyn MakeOracle> {
         let env = problem.env();
         let pairs = env.observations().count().zip(env.actions().count()).map(|(s, a)| s.saturating_mul(a));
         Arc::clone(match (&self.oracle, problem.model(), pairs) {
@@ -153,7 +161,7 @@ impl Appropo {
         })
     }
 
-    fn rule(&self, budget: &Budget) -> StopRule {
+    pub(super) fn rule(&self, budget: &Budget) -> StopRule {
         StopRule {
             rounds: budget.rounds.unwrap_or(self.player.rounds()),
             tolerance: budget.tolerance,
@@ -164,7 +172,7 @@ impl Appropo {
     }
 
     /// A bound on the measurements of all policies, where planning finds one.
-    fn radius(&self, problem: &Problem) -> Result<Option<f64>> {
+    pub(super) fn radius(&self, problem: &Problem) -> Result<Option<f64>> {
         let is_learning = self.is_learning(problem);
         let Some(model) = problem.model().filter(|_| !is_learning) else { return Ok(None) };
         let selected = model.select(problem.target().selection());
@@ -172,7 +180,7 @@ impl Appropo {
         exact.measurement_radius().map(Some)
     }
 
-    fn context<'a>(
+    pub(super) fn context<'a>(
         &self,
         problem: &'a Problem,
         budget: &Budget,
@@ -192,7 +200,7 @@ impl Appropo {
         self.player.make(set, context).map_err(|error| beneath(self.player.name(), error))
     }
 
-    fn make_oracle(
+    pub(super) fn make_oracle(
         &self,
         problem: &Problem,
         selection: &Selection,

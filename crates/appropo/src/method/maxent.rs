@@ -23,7 +23,7 @@ pub(super) static ENTRY: MethodEntry = MethodEntry {
         let player = FrankWolfeOptions::default();
         let player =
             with_options(given.get(player.name()), FrankWolfeOptions::KEYS, FrankWolfeOptions::read)?;
-        Ok(Arc::new(Maxent { game: Appropo::read(given, registry)?.player(player) }))
+        Ok(Arc::new(Maxent { game: Appropo::read_oracle(given, registry)?.player(player) }))
     },
 };
 

@@ -1,5 +1,6 @@
 //! Methods: ways to solve a problem. Each takes a [`Problem`] to an [`Outcome`].
 
+mod apprenticeship;
 mod appropo;
 mod cpo;
 mod distil;
@@ -9,6 +10,7 @@ mod objective;
 mod occupancy;
 mod rcpo;
 
+pub use apprenticeship::{Apprenticeship, ApprenticeshipAlgorithm, ApprenticeshipOptions};
 pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};
 pub use cpo::Cpo;
 pub use distil::{Distil, DistilOptions, DistilledPolicy};
@@ -172,9 +174,10 @@ pub struct Resume {
 pub type MethodEntry = Registered<fn(&Given, &Registry) -> OptionResult<Arc<dyn Method>>>;
 
 /// The methods that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&MethodEntry; 7] = [
+pub(crate) static ENTRIES: [&MethodEntry; 8] = [
     &appropo::ENTRY,
     &occupancy::ENTRY,
+    &apprenticeship::ENTRY,
     &lagrangian::ENTRY,
     &rcpo::ENTRY,
     &cpo::ENTRY,

@@ -210,7 +210,13 @@ impl<'a> Entry<'a> {
                 Err(self
                     .expected("the name of a map, its text, or { rows = 100, columns = 100, rocks = 0.05 }"))
             }
-            Kind::Vector if self.is_text() => self.word(VECTORS.iter().map(|(word, _)| *word)),
+            // A number in quotation marks is no name.
+            Kind::PerEntry if self.text().is_ok_and(|text| text.parse::<f64>().is_ok()) => {
+                self.number().map(drop)
+            }
+            Kind::Vector | Kind::PerEntry if self.is_text() => {
+                self.word(VECTORS.iter().map(|(word, _)| *word))
+            }
             Kind::Vector | Kind::Numbers => self.numbers().map(drop),
             Kind::PerEntry if self.is_list() => self.numbers().map(drop),
             Kind::PerEntry => self.number().map(drop),

@@ -60,7 +60,7 @@ pub enum Kind {
     Map(&'static [(&'static str, &'static str)], Option<&'static [Key]>),
     /// One number an entry of the measures, or one of [`VECTORS`].
     Vector,
-    /// A vector, or one number for every entry.
+    /// A vector, one of [`VECTORS`], or one number for every entry.
     PerEntry,
     /// A lower and an upper bound.
     Pair,
@@ -128,9 +128,10 @@ impl Range {
 }
 
 /// Named vectors of one number an entry.
-pub const VECTORS: [(&str, &str); 2] = [
+pub const VECTORS: [(&str, &str); 3] = [
     ("uniform", "every entry 1/d"),
     ("uniform-upper-triangle", "uniform over the free cells of the map on or above the diagonal"),
+    ("expert", "what the policy with the largest reward measures, planned in the model"),
 ];
 
 impl Key {

@@ -3,9 +3,11 @@
 mod blackwell;
 mod frank_wolfe;
 mod fully_corrective;
+mod hedge;
 pub(crate) mod master;
 pub(crate) mod mean;
 mod ogd;
+mod projection;
 mod units;
 
 use std::fmt;
@@ -14,7 +16,9 @@ use std::sync::Arc;
 pub use blackwell::{Blackwell, BlackwellOptions};
 pub use frank_wolfe::{FrankWolfe, FrankWolfeOptions};
 pub use fully_corrective::{FullyCorrective, FullyCorrectiveOptions};
+pub use hedge::{Hedge, HedgeOptions, HedgeRate};
 pub use ogd::{MomentumOptions, Ogd, OgdOptions, OnlineGradient, StepRule, Steps};
+pub use projection::{Projection, ProjectionOptions};
 
 use crate::error::{Error, Result};
 use crate::measurement::{Measures, Selection, Spread};
@@ -157,8 +161,15 @@ impl fmt::Debug for PlayerContext<'_> {
 pub type PlayerEntry = Registered<fn(&Given) -> OptionResult<Arc<dyn MakePlayer>>>;
 
 /// The players that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&PlayerEntry; 5] =
-    [&fully_corrective::ENTRY, &ogd::ENTRY, &ogd::MOMENTUM_ENTRY, &blackwell::ENTRY, &frank_wolfe::ENTRY];
+pub(crate) static ENTRIES: [&PlayerEntry; 7] = [
+    &fully_corrective::ENTRY,
+    &ogd::ENTRY,
+    &ogd::MOMENTUM_ENTRY,
+    &blackwell::ENTRY,
+    &hedge::ENTRY,
+    &projection::ENTRY,
+    &frank_wolfe::ENTRY,
+];
 
 /// The decision that separates `x` from the set: λ = (x − Γ(x))/‖x − Γ(x)‖, or 0 if x lies in it.
 fn separating(set: &dyn ConvexSet, x: &[f64]) -> Result<Decision> {

@@ -74,7 +74,13 @@ impl ConvexSet for Bounds {
             ([l], [u]) if l.is_infinite() => format!("at most {u}"),
             ([l], [u]) if u.is_infinite() => format!("at least {l}"),
             ([l], [u]) => format!("between {l} and {u}"),
-            _ => format!("in a box of {} entries", self.lower.len()),
+            (l, u) if u.iter().all(|u| *u == f64::INFINITY) => {
+                format!("at least its bound in each of {} entries", l.len())
+            }
+            (l, u) if l.iter().all(|l| *l == f64::NEG_INFINITY) => {
+                format!("at most its bound in each of {} entries", u.len())
+            }
+            (l, _) => format!("in a box of {} entries", l.len()),
         }
     }
 

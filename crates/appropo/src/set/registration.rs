@@ -53,13 +53,21 @@ impl<'a> SetSpace<'a> {
             return Ok(vec![1.0 / self.dim as f64; self.dim]);
         }
         (self.vectors)(name).filter(|vector| vector.len() == self.dim).ok_or_else(|| {
-            entry.error(format!("\"{name}\" needs a measure with one entry a cell of a map, such as visits"))
+            let needs = match name {
+                "expert" => "a world with a model of at most 1,000,000 states and a measure \"reward\"",
+                _ => "a measure with one entry a cell of a map, such as visits",
+            };
+            entry.error(format!("\"{name}\" needs {needs}"))
         })
     }
 
     /// A vector, or one number for every entry.
     pub(super) fn per_entry(&self, entry: &Entry) -> Result<Vec<f64>> {
-        if entry.is_list() { self.vector(entry) } else { Ok(vec![entry.number()?; self.dim]) }
+        if entry.is_list() || entry.is_text() {
+            self.vector(entry)
+        } else {
+            Ok(vec![entry.number()?; self.dim])
+        }
     }
 
     /// Rows of vectors.
