@@ -4,6 +4,7 @@ mod appropo;
 mod cpo;
 mod distil;
 mod lagrangian;
+mod last_iterate;
 mod objective;
 mod occupancy;
 mod rcpo;
@@ -12,6 +13,7 @@ pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};
 pub use cpo::Cpo;
 pub use distil::{Distil, DistilOptions, DistilledPolicy};
 pub use lagrangian::{Lagrangian, LagrangianOptions};
+pub use last_iterate::{LastIterate, LastIterateOptions};
 pub use occupancy::Occupancy;
 pub use rcpo::{Rcpo, RcpoOptions};
 
@@ -170,5 +172,12 @@ pub struct Resume {
 pub type MethodEntry = Registered<fn(&Given, &Registry) -> OptionResult<Arc<dyn Method>>>;
 
 /// The methods that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&MethodEntry; 6] =
-    [&appropo::ENTRY, &occupancy::ENTRY, &lagrangian::ENTRY, &rcpo::ENTRY, &cpo::ENTRY, &distil::ENTRY];
+pub(crate) static ENTRIES: [&MethodEntry; 7] = [
+    &appropo::ENTRY,
+    &occupancy::ENTRY,
+    &lagrangian::ENTRY,
+    &rcpo::ENTRY,
+    &cpo::ENTRY,
+    &last_iterate::ENTRY,
+    &distil::ENTRY,
+];

@@ -2,6 +2,7 @@
 
 mod aim;
 mod answers;
+mod ascent;
 mod cache;
 mod confirm;
 mod exact;
@@ -12,6 +13,7 @@ mod monte_carlo;
 mod universal;
 
 pub use aim::WithinSet;
+pub use ascent::PolicyAscent;
 pub use cache::Cache;
 pub use exact::{Exact, ExactOptions, Planner};
 pub use external::{Answer, ExternalOracle, NAME as EXTERNAL};

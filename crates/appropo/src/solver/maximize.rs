@@ -84,12 +84,12 @@ impl Top {
         }
     }
 
-    fn save(&self, to: &mut Saver) {
+    pub fn save(&self, to: &mut Saver) {
         to.put(&self.upper_bound);
         to.put(&self.ceiling);
     }
 
-    fn load(from: &mut Loader) -> Result<Self> {
+    pub fn load(from: &mut Loader) -> Result<Self> {
         let upper_bound = from.get_where("an upper bound", |bound: &f64| !bound.is_nan())?;
         Ok(Self { upper_bound, ceiling: from.get()? })
     }
