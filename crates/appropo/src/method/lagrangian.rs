@@ -148,6 +148,10 @@ pub(super) fn run_deploying(
     let mut rng = random::generator(seed);
     let mut historian = Historian::new(problem, history, observer);
     let mut judge = Judge::new(problem, budget, &mut rng, &mut historian).asked();
+    let augmented = match deployed {
+        Deployed::OneOrAll(share) => Some(share),
+        Deployed::Players | Deployed::One => None,
+    };
     let constraints = Arc::clone(problem.target().set());
     let (set, selection) = judged(problem)?;
     let made = learner.make(OracleContext {
@@ -156,6 +160,7 @@ pub(super) fn run_deploying(
         discounting: *problem.discounting(),
         samples: budget.samples,
         aim: None,
+        augmented,
         stop: budget.stop.clone(),
         rng: &mut rng,
     })?;

@@ -188,7 +188,7 @@ impl Method for LastIterate {
     }
 
     fn rounds(&self) -> Option<usize> {
-        None
+        Some(ITERATIONS)
     }
 
     fn is_learning(&self, problem: &Problem) -> bool {

@@ -8,6 +8,7 @@ mod last_iterate;
 mod objective;
 mod occupancy;
 mod rcpo;
+mod state_augmented;
 
 pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};
 pub use cpo::Cpo;
@@ -16,6 +17,7 @@ pub use lagrangian::{Lagrangian, LagrangianOptions};
 pub use last_iterate::{LastIterate, LastIterateOptions};
 pub use occupancy::Occupancy;
 pub use rcpo::{Rcpo, RcpoOptions};
+pub use state_augmented::{StateAugmented, StateAugmentedOptions};
 
 use std::fmt;
 use std::num::NonZero;
@@ -172,12 +174,13 @@ pub struct Resume {
 pub type MethodEntry = Registered<fn(&Given, &Registry) -> OptionResult<Arc<dyn Method>>>;
 
 /// The methods that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&MethodEntry; 7] = [
+pub(crate) static ENTRIES: [&MethodEntry; 8] = [
     &appropo::ENTRY,
     &occupancy::ENTRY,
     &lagrangian::ENTRY,
     &rcpo::ENTRY,
     &cpo::ENTRY,
     &last_iterate::ENTRY,
+    &state_augmented::ENTRY,
     &distil::ENTRY,
 ];

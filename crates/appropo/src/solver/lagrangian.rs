@@ -72,6 +72,12 @@ impl DualAscent {
         self.moved = samples;
     }
 
+    /// Leaves out samples that were not learnt from.
+    fn skip(&mut self, samples: u64) {
+        self.moved += samples;
+        self.answered += samples;
+    }
+
     pub fn save(&self, to: &mut Saver) {
         self.multipliers.save(to);
         to.put(&self.moved);
@@ -115,7 +121,7 @@ pub struct LagrangianTarget {
 }
 
 /// What of Lagrangian learning is to be deployed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Deployed {
     /// The mixture of those who played the last episodes. Beside an objective, the last one whose own episodes hold the
     /// constraints.
@@ -123,8 +129,9 @@ pub enum Deployed {
     /// One policy, the last that played. Beside an objective, the best one of which fresh episodes confirm that it holds the
     /// constraints.
     One,
-    /// The same; where none is confirmed, those who played after so many samples, in turn.
-    OneOrAll(u64),
+    /// The same of one network for every λ, which it sees, learnt from this share of the samples; where none of its policies
+    /// is confirmed, those that were played after that, in turn.
+    OneOrAll(f64),
 }
 
 impl LagrangianTarget {
@@ -268,7 +275,7 @@ impl Search<'_> {
     fn take(&mut self, answer: Answer) -> Result<()> {
         self.kept.rounds += 1;
         self.latest = Some(answer.clone());
-        if matches!(self.target.deployed, Deployed::OneOrAll(from) if self.oracle.samples() >= from) {
+        if matches!(self.target.deployed, Deployed::OneOrAll(_)) && self.is_learnt() {
             self.turns.push(answer.clone());
         }
         if !self.target.set.contains(&answer.z, self.rule.tolerance) {
@@ -282,7 +289,9 @@ impl Search<'_> {
             let (set, tolerance) = (&self.target.set, self.rule.tolerance);
             let (holds, (z, _)) = afresh(estimates, &answer.policy, set, TRIED_ERRORS, tolerance)?;
             answer.z = z;
-            self.kept.confirming += self.oracle.samples() - before;
+            let taken = self.oracle.samples() - before;
+            self.kept.confirming += taken;
+            self.ascent.skip(taken);
             if holds && self.held.as_ref().is_none_or(|held| answer.z.last() > held.z.last()) {
                 self.held = Some(answer);
             }
@@ -290,13 +299,21 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// Whether all is learnt that is, and only multipliers move.
+    fn is_learnt(&self) -> bool {
+        let learning = match self.target.deployed {
+            Deployed::OneOrAll(share) => share * self.rule.samples as f64,
+            Deployed::Players | Deployed::One => 0.0,
+        };
+        (self.oracle.samples() - self.kept.confirming) as f64 >= learning
+    }
+
     /// Whether an answer looks better than what is held, and fresh episodes have not taken too many samples by now.
     fn is_worth_a_try(&self, answer: &Answer) -> bool {
         let is_better = self.held.as_ref().is_none_or(|held| answer.z.last() > held.z.last());
         let samples = self.oracle.samples();
-        is_better
-            && samples < self.rule.samples
-            && self.kept.confirming as f64 <= TRIED_SHARE * samples as f64
+        let has_room = self.kept.confirming as f64 <= TRIED_SHARE * samples as f64;
+        is_better && samples < self.rule.samples && has_room
     }
 
     fn reason_to_stop(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
@@ -378,7 +395,7 @@ impl Search<'_> {
             *place = loader.get::<Option<SavedAnswer>>()?.map(restored).transpose()?;
         }
         self.turns = loader.get::<Vec<SavedAnswer>>()?.into_iter().map(restored).collect::<Result<_>>()?;
-        let confirming = loader.get()?;
+        let confirming = loader.get_where("a number of samples", |count| *count <= self.oracle.samples())?;
         let rounds = loader.get_count("a number of rounds")?;
         let doubts = Doubts::load(&mut loader)?;
         let stop = loader.get::<Option<u8>>()?.map(decode).transpose()?;
