@@ -31,10 +31,12 @@ from .choices import (
     Exact,
     FullyCorrective,
     Lagrangian,
+    LastIterate,
     Model,
     Momentum,
     Occupancy,
     QLearning,
+    StateAugmented,
     Universal,
 )
 from .constraints import Constraint
@@ -103,6 +105,7 @@ __all__ = [
     "KLBall",
     "L1Ball",
     "Lagrangian",
+    "LastIterate",
     "LinfBall",
     "Measure",
     "MixedPolicy",
@@ -126,6 +129,7 @@ __all__ = [
     "SetError",
     "Simplex",
     "Slab",
+    "StateAugmented",
     "Transition",
     "Universal",
     "WorldError",

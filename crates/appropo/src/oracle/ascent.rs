@@ -38,13 +38,18 @@ impl PolicyAscent {
     }
 
     /// What the policy measures.
-    pub fn measure(&self) -> Result<Vec<f64>> {
+    pub fn measure(&mut self) -> Result<Vec<f64>> {
         self.gradient.measure()
     }
 
     /// Moves the policy for the reward −λ·z, by optimistic natural gradients or by plain ones.
     pub fn step(&mut self, lam: &[f64], eta: f64, is_optimistic: bool) -> Result<()> {
         self.gradient.step(lam, eta, is_optimistic)
+    }
+
+    /// Goes on from the policy that measures the mean of all since this was done last.
+    pub fn average(&mut self) {
+        self.gradient.average();
     }
 
     /// A lower bound on λ·Z̄ over all policies, where one can be given.

@@ -10,6 +10,9 @@ use crate::vector::add_scaled;
 /// Horizon times states times actions for which a policy still fits into memory.
 const MOST_LOGITS: usize = 50_000_000;
 
+/// The least probability that a policy begins again with.
+const LEAST: f64 = 1e-12;
+
 /// A softmax policy in a known model, moved by natural policy gradients with exact evaluation (Kakade 2002; Agarwal et al.
 /// 2021): ln π ← ln π + η Q, and with optimism (Ding et al. 2023) ln π ← ln π + η (2 Q − Q of the time before), both
 /// brought back to probabilities. Where there is a horizon it has a table a step.
@@ -27,6 +30,8 @@ pub struct NaturalGradient {
     /// Q of this time, and of the time before.
     gradient: Vec<f64>,
     before: Option<Vec<f64>>,
+    /// ρ(s, a) of all policies since they were averaged last.
+    mass: Vec<f64>,
 }
 
 impl NaturalGradient {
@@ -44,6 +49,7 @@ impl NaturalGradient {
             values: vec![0.0; stages * states],
             gradient: vec![0.0; count],
             before: None,
+            mass: vec![0.0; count],
             model,
         })
     }
@@ -54,29 +60,49 @@ impl NaturalGradient {
     }
 
     /// What the policy measures.
-    pub fn measure(&self) -> Result<Vec<f64>> {
+    pub fn measure(&mut self) -> Result<Vec<f64>> {
         let (states, actions) = (self.model.states(), self.model.actions());
         let mut visits = vec![0.0; states];
-        if self.horizon.is_none() {
-            self.chain().visits(self.model.start(), &mut visits)?;
-            return Ok(self.model.measure(|s, a| visits[s] * self.probabilities[s * actions + a]));
+        match self.horizon {
+            None => self.chain().visits(self.model.start(), &mut visits)?,
+            Some(_) => self.model.start().iter().for_each(|&(state, start)| visits[state] += start),
         }
-        self.model.start().iter().for_each(|&(state, probability)| visits[state] += probability);
-        let (mut mass, mut next) = (vec![0.0; states * actions], vec![0.0; states]);
-        for probabilities in self.probabilities.chunks_exact(states * actions) {
+        let (mut total, mut next) = (vec![0.0; states * actions], vec![0.0; states]);
+        let stages = self.probabilities.chunks_exact(states * actions);
+        for (probabilities, sum) in stages.zip(self.mass.chunks_exact_mut(states * actions)) {
             next.fill(0.0);
             for state in (0..states).filter(|&s| self.decisions[s] && visits[s] > 0.0) {
                 for action in 0..actions {
-                    let taken = visits[state] * probabilities[state * actions + action];
-                    mass[state * actions + action] += taken;
-                    for t in self.model.row(state, action) {
-                        next[t.next as usize] += self.gamma * taken * t.probability;
+                    let place = state * actions + action;
+                    let taken = visits[state] * probabilities[place];
+                    total[place] += taken;
+                    sum[place] += taken;
+                    if self.horizon.is_some() {
+                        for t in self.model.row(state, action) {
+                            next[t.next as usize] += self.gamma * taken * t.probability;
+                        }
                     }
                 }
             }
             std::mem::swap(&mut visits, &mut next);
         }
-        Ok(self.model.measure(|s, a| mass[s * actions + a]))
+        Ok(self.model.measure(|s, a| total[s * actions + a]))
+    }
+
+    /// Goes on from the policy that measures the mean of all that were measured since this was done last.
+    pub fn average(&mut self) {
+        let actions = self.model.actions();
+        for (logits, mass) in self.logits.chunks_exact_mut(actions).zip(self.mass.chunks_exact(actions)) {
+            let total: f64 = mass.iter().sum();
+            if total > f64::MIN_POSITIVE {
+                for (logit, mass) in logits.iter_mut().zip(mass) {
+                    *logit = (mass / total).max(LEAST).ln();
+                }
+            }
+        }
+        self.mass.fill(0.0);
+        self.before = None;
+        self.normalize();
     }
 
     /// Q of the policy for the reward −λ·z.
@@ -161,6 +187,7 @@ impl NaturalGradient {
         to.put_all(&self.logits);
         to.put_all(&self.probabilities);
         to.put_all(&self.values);
+        to.put_all(&self.mass);
         to.put(&self.before);
     }
 
@@ -168,6 +195,7 @@ impl NaturalGradient {
         from.get_finite("a logit", &mut self.logits)?;
         from.get_finite("a probability", &mut self.probabilities)?;
         from.get_finite("a value", &mut self.values)?;
+        from.get_finite("an occupancy", &mut self.mass)?;
         let count = self.gradient.len();
         let fits = |before: &Option<Vec<f64>>| {
             before.as_ref().is_none_or(|all| all.len() == count && all.iter().all(|v| v.is_finite()))

@@ -29,7 +29,9 @@ pub struct LastIterateSteps {
 const LOOK: usize = 20;
 const LOOK_SHARE: f64 = 0.1;
 
-/// The part of what was missing that must be gone when the iterations have doubled; else the multipliers take half the step.
+/// The part of what was missing that must be gone when the iterations have doubled. Else steps were too large, and iterates turn
+/// in circles: policy and multipliers begin again from their means since then, which is where the circle's middle is, and
+/// the multipliers take half the step.
 const PROGRESS: f64 = 0.3;
 /// Iterations after which that is asked for the first time.
 const SETTLED: usize = 200;
@@ -73,6 +75,9 @@ pub fn last_iterate(
         look: 1,
         settled: SETTLED,
         missing: f64::INFINITY,
+        prices: vec![0.0; target.constraints.dim()],
+        since: 0,
+        is_circling: false,
         top: Top::default(),
         evidence: Evidence::default(),
         stop: None,
@@ -101,6 +106,11 @@ struct Search<'a> {
     look: usize,
     settled: usize,
     missing: f64,
+    /// The sum of the multipliers since then, and of how many iterations.
+    prices: Vec<f64>,
+    since: usize,
+    /// Whether they begin again.
+    is_circling: bool,
     top: Top,
     evidence: Evidence,
     stop: Option<Stop>,
@@ -127,11 +137,15 @@ impl Search<'_> {
 
     /// The next policy with its multipliers, and what they prove.
     fn advance(&mut self) -> Result<()> {
-        if self.rounds > 0 {
+        if std::mem::take(&mut self.is_circling) {
+            self.begin_again();
+        } else if self.rounds > 0 {
             let lam = self.multipliers.lam();
             self.ascent.step(&lam, self.steps.policy, self.steps.is_optimistic)?;
             self.multipliers.observe(&self.z, &self.widths, 0.0);
         }
+        vector::add_scaled(&mut self.prices, 1.0, self.multipliers.prices());
+        self.since += 1;
         self.z = self.ascent.measure()?;
         self.rounds += 1;
         if self.rounds >= self.look || self.rounds >= self.rule.rounds {
@@ -165,12 +179,20 @@ impl Search<'_> {
         }
         if self.rounds >= self.settled {
             let missing = gap / self.unit + distance / vector::norm(&self.widths.deviations);
-            if missing > (1.0 - PROGRESS) * self.missing {
-                self.multipliers.slow_down();
-            }
+            // Plain gradients are left as they are.
+            self.is_circling = self.steps.is_optimistic && missing > (1.0 - PROGRESS) * self.missing;
             (self.settled, self.missing) = (2 * self.settled, missing);
         }
         Ok(None)
+    }
+
+    /// Goes on from the means of the policy and the multipliers.
+    fn begin_again(&mut self) {
+        vector::scale(&mut self.prices, 1.0 / self.since as f64);
+        self.multipliers.restart(&self.prices);
+        self.ascent.average();
+        self.prices.fill(0.0);
+        self.since = 0;
     }
 
     /// What the objective measures, last.
@@ -205,6 +227,8 @@ impl Search<'_> {
         saver.put_all(&self.z);
         saver.put(&(self.rounds, (self.look, self.settled)));
         saver.put(&self.missing);
+        saver.put_all(&self.prices);
+        saver.put(&(self.since, self.is_circling));
         self.top.save(&mut saver);
         saver.put(&self.evidence);
         saver.put(&self.stop.as_ref().and_then(code));
@@ -223,6 +247,9 @@ impl Search<'_> {
         };
         (self.rounds, (self.look, self.settled)) = loader.get_where("a number of iterations", fits)?;
         self.missing = loader.get_where("what is missing", |missing: &f64| *missing >= 0.0)?;
+        loader.get_finite("a multiplier", &mut self.prices)?;
+        (self.since, self.is_circling) =
+            loader.get_where("a number of iterations", |(since, _): &(usize, bool)| *since < most)?;
         self.top = Top::load(&mut loader)?;
         self.evidence = loader.get()?;
         self.stop = loader.get::<Option<u8>>()?.map(decode).transpose()?;

@@ -90,16 +90,19 @@ impl Multipliers {
         &self.prices
     }
 
-    /// The most that y·z is on the set, where the last step was an optimistic one.
+    /// The most that y·z is on the set; infinite before a first optimistic step, which tells.
     pub fn offset(&self) -> f64 {
-        vector::dot(&self.prices, &self.edge)
+        if self.before.is_empty() { f64::INFINITY } else { vector::dot(&self.prices, &self.edge) }
     }
 
-    /// Halves the steps of optimistic gradients.
-    pub fn slow_down(&mut self) {
+    /// Goes on from these prices with optimistic gradients of half the steps.
+    pub fn restart(&mut self, prices: &[f64]) {
         if let Pace::Optimistic { rate, .. } = &mut self.pace {
             *rate *= 0.5;
         }
+        self.sums.copy_from_slice(prices);
+        self.prices.copy_from_slice(prices);
+        self.before.clear();
     }
 
     /// λ: y, and −1 for the objective, shorter where prices are high.
