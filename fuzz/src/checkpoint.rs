@@ -21,6 +21,7 @@ use appropo::solver::{
     Round, Solution, StopRule, appropo, appropo_model_based, maximize, maximize_model_based, resume,
     resume_maximize, resume_maximize_model_based, resume_model_based, with_free_objective,
 };
+use appropo::utility::Criterion;
 use appropo_run::Checkpoint;
 
 /// Games that can be gone on with.
@@ -92,7 +93,7 @@ fn rewarded() -> Result<Rover> {
     let world = mars_rover::world("SFF\nFHG", 0.2)?;
     let target = Target::new(world.model.measures(), vec![Constraint::at_most("failure", 0.3)?])?;
     let reward = world.model.measures().range("reward")?.start;
-    let model = Arc::new(world.model.select(&target.selection_with(reward, 1.0)));
+    let model = Arc::new(world.model.select(&target.selection_with(&[(reward, 1.0)])));
     Ok(Rover { model, set: Arc::clone(target.set()) })
 }
 
@@ -107,11 +108,13 @@ fn objective(state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
         ControlFlow::Continue(())
     };
     let found = match state {
-        None => maximize(&set, &mut player, &mut oracle, &rule, &mut watch)?,
-        Some(state) => resume_maximize(&set, &mut player, &mut oracle, &rule, &mut watch, state)?,
+        None => maximize(&set, &Criterion::last(), &mut player, &mut oracle, &rule, &mut watch)?,
+        Some(state) => {
+            resume_maximize(&set, &Criterion::last(), &mut player, &mut oracle, &rule, &mut watch, state)?
+        }
     };
     if let Some(ceiling) = &found.ceiling {
-        exact()?.upper_bound(ceiling, &set)?;
+        exact()?.upper_bound(ceiling, &set, &Criterion::last())?;
     }
     Ok(states)
 }
@@ -129,8 +132,16 @@ fn learnt_objective(state: Option<&[u8]>) -> Result<Vec<Vec<u8>>> {
         ControlFlow::Continue(())
     };
     match state {
-        None => maximize_model_based(&set, &player, &mut model, &rule, &mut watch)?,
-        Some(state) => resume_maximize_model_based(&set, &player, &mut model, &rule, &mut watch, state)?,
+        None => maximize_model_based(&set, &Criterion::last(), &player, &mut model, &rule, &mut watch)?,
+        Some(state) => resume_maximize_model_based(
+            &set,
+            &Criterion::last(),
+            &player,
+            &mut model,
+            &rule,
+            &mut watch,
+            state,
+        )?,
     };
     Ok(states)
 }

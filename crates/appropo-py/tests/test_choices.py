@@ -39,6 +39,15 @@ def rover(**settings):
             ['method = "cpo"', "[solve.cpo]", "target_kl = 0.02", "cg_max_steps = 10"],
         ),
         ({"method": ap.RCPO(multiplier_lr=0.5)}, ['method = "rcpo"', 'oracle = "a2c"', "multiplier_lr = 0.5"]),
+        ({"method": ap.LastIterate(eta=3)}, ['method = "last-iterate"', 'oracle = "exact"', "eta = 3"]),
+        (
+            {"method": ap.LastIterate(kp=0.5), "oracle": ap.A2C()},
+            ['method = "last-iterate"', 'oracle = "a2c"', "kp = 0.5"],
+        ),
+        (
+            {"method": ap.StateAugmented(learning=0.5)},
+            ['method = "state-augmented"', 'oracle = "ppo"', "learning = 0.5"],
+        ),
         ({"method": ap.Occupancy()}, ['method = "occupancy"']),
         (
             {"player": ap.FullyCorrective(margin=2), "oracle": ap.PPO()},

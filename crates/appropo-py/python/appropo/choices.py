@@ -498,3 +498,50 @@ class CPO(Choice):
     norm_obs: Any = None
     net_arch: Any = None
     activation_fn: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class LastIterate(Choice):
+    """One policy and no mixture: optimistic gradients whose last iterate converges, for any set.
+
+    eta: η of the policy's natural gradients, in units of how far policies can be apart. By default 30.
+
+    multiplier_lr: η of the multipliers, in the same units. By default 0.1.
+
+    optimistic: Whether steps also go by what changed since the time before; without, the last iterate turns in
+    circles. By default true.
+
+    kp: How much is added to a multiplier while its constraint is violated: it damps what turns in circles. By
+    default 1.
+
+    ki: How far a multiplier moves over all samples while its constraint is violated. By default 10.
+    """
+
+    kind = "method"
+    name = "last-iterate"
+
+    eta: Any = None
+    multiplier_lr: Any = None
+    optimistic: Any = None
+    kp: Any = None
+    ki: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class StateAugmented(Choice):
+    """One network that sees its multipliers, which go on moving once it has learnt; for any set.
+
+    learning: The share of the samples that the network learns from; during the others it stays, and only
+    multipliers move. By default 0.85.
+
+    kp: How much is added to a multiplier while its constraint is violated. By default 2.
+
+    ki: How far a multiplier moves over all samples while its constraint is violated. By default 10.
+    """
+
+    kind = "method"
+    name = "state-augmented"
+
+    learning: Any = None
+    kp: Any = None
+    ki: Any = None

@@ -214,6 +214,7 @@ impl Appropo {
             discounting: *problem.discounting(),
             samples: budget.samples,
             aim,
+            augmented: None,
             stop: budget.stop.clone(),
             rng,
         })

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::objective::{about_constraints, conclude_objective, one_measure};
 use super::{Budget, Method, MethodEntry, Task};
 use crate::error::{Error, Result};
-use crate::evaluate::Judge;
+use crate::evaluate::{Judge, judged};
 use crate::options::{Entry, Given, Key, Kind, Options, Range, Result as OptionResult, Table, options};
 use crate::oracle::{AnyOracle, Learned, MakeOracle, OracleContext};
 use crate::outcome::{Historian, Outcome};
@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::random;
 use crate::registry::{Registry, with_options};
 use crate::rl::actor_critic::PpoOptions;
-use crate::solver::{LagrangianTarget, Pace, StopRule, lagrangian, with_free_objective};
+use crate::solver::{Deployed, LagrangianTarget, Pace, StopRule, lagrangian};
 
 options! {
     /// The options of [`Lagrangian`].
@@ -132,24 +132,35 @@ pub(super) fn inside(
 
 /// Solves a problem by a learner and multipliers.
 pub(super) fn run(problem: &Problem, task: Task, learner: &dyn MakeOracle, pace: Pace) -> Result<Outcome> {
+    run_deploying(problem, task, learner, pace, Deployed::Players)
+}
+
+/// The same for what is to be deployed.
+pub(super) fn run_deploying(
+    problem: &Problem,
+    task: Task,
+    learner: &dyn MakeOracle,
+    pace: Pace,
+    deployed: Deployed,
+) -> Result<Outcome> {
     let Task { budget, seed, from, observer } = task;
     let (state, history) = from.map_or((None, Default::default()), |from| (Some(from.state), from.history));
     let mut rng = random::generator(seed);
     let mut historian = Historian::new(problem, history, observer);
     let mut judge = Judge::new(problem, budget, &mut rng, &mut historian).asked();
-    let constraints = Arc::clone(problem.target().set());
-    let (set, selection) = match problem.objective() {
-        Some(objective) => {
-            (with_free_objective(&constraints)?, problem.target().selection_with(&objective.entries))
-        }
-        None => (Arc::clone(&constraints), problem.target().selection().clone()),
+    let augmented = match deployed {
+        Deployed::OneOrAll(share) => Some(share),
+        Deployed::Players | Deployed::One => None,
     };
+    let constraints = Arc::clone(problem.target().set());
+    let (set, selection) = judged(problem)?;
     let made = learner.make(OracleContext {
         env: problem.env(),
         selection: &selection,
         discounting: *problem.discounting(),
         samples: budget.samples,
         aim: None,
+        augmented,
         stop: budget.stop.clone(),
         rng: &mut rng,
     })?;
@@ -166,7 +177,7 @@ pub(super) fn run(problem: &Problem, task: Task, learner: &dyn MakeOracle, pace:
         samples: budget.samples,
         ..StopRule::default()
     };
-    let target = LagrangianTarget { set, constraints };
+    let target = LagrangianTarget { set, constraints, deployed };
     let solution = lagrangian(&target, pace, &mut *oracle, &rule, &mut judge, state.as_deref())?;
     let solution = about_constraints(solution, target.constraints.dim());
     let mut outcome = judge.conclude(solution, false)?;

@@ -5,19 +5,23 @@ mod appropo;
 mod cpo;
 mod distil;
 mod lagrangian;
+mod last_iterate;
 mod maxent;
 mod objective;
 mod occupancy;
 mod rcpo;
+mod state_augmented;
 
 pub use apprenticeship::{Apprenticeship, ApprenticeshipAlgorithm, ApprenticeshipOptions};
 pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};
 pub use cpo::Cpo;
 pub use distil::{Distil, DistilOptions, DistilledPolicy};
 pub use lagrangian::{Lagrangian, LagrangianOptions};
+pub use last_iterate::{LastIterate, LastIterateOptions};
 pub use maxent::Maxent;
 pub use occupancy::Occupancy;
 pub use rcpo::{Rcpo, RcpoOptions};
+pub use state_augmented::{StateAugmented, StateAugmentedOptions};
 
 use std::fmt;
 use std::num::NonZero;
@@ -174,13 +178,15 @@ pub struct Resume {
 pub type MethodEntry = Registered<fn(&Given, &Registry) -> OptionResult<Arc<dyn Method>>>;
 
 /// The methods that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&MethodEntry; 8] = [
+pub(crate) static ENTRIES: [&MethodEntry; 10] = [
     &appropo::ENTRY,
     &occupancy::ENTRY,
     &apprenticeship::ENTRY,
     &lagrangian::ENTRY,
     &rcpo::ENTRY,
     &cpo::ENTRY,
+    &last_iterate::ENTRY,
+    &state_augmented::ENTRY,
     &maxent::ENTRY,
     &distil::ENTRY,
 ];

@@ -62,7 +62,7 @@ impl MakeOracle for Learned {
         let finite_horizon = context.is_finite_horizon().then_some(horizon);
         let env_alone = context.environment(None)?;
         let rng = random::split(context.rng);
-        let (samples, aim) = (context.samples, context.aim.clone());
+        let (samples, aim, augmented) = (context.samples, context.aim.clone(), context.augmented);
         let learner = self.learner.make(LearnerContext {
             env,
             envs,
@@ -71,6 +71,7 @@ impl MakeOracle for Learned {
             finite_horizon,
             samples,
             aim,
+            augmented,
             rng,
         })?;
         let estimator = MonteCarlo::new(Episode::new(env_alone, gamma, limit), context.rng);

@@ -2,6 +2,7 @@
 
 mod aim;
 mod answers;
+mod ascent;
 mod cache;
 mod confirm;
 mod exact;
@@ -12,6 +13,7 @@ mod monte_carlo;
 mod universal;
 
 pub use aim::WithinSet;
+pub use ascent::PolicyAscent;
 pub use cache::Cache;
 pub use exact::{Exact, ExactOptions, Planner};
 pub use external::{Answer, ExternalOracle, NAME as EXTERNAL};
@@ -228,6 +230,8 @@ pub struct OracleContext<'a> {
     pub samples: u64,
     /// What all of the search is for, where a learner may know.
     pub aim: Option<Arc<dyn Aim>>,
+    /// Set where one policy is learnt for every λ, which it sees: the share of the samples after which it only plays.
+    pub augmented: Option<f64>,
     /// Says whether to stop.
     pub stop: Option<StopSignal>,
     /// All random draws.

@@ -9,6 +9,8 @@ use crate::state::{Loader, Saver};
 pub(in crate::rl) struct Frame {
     /// `None` where observations are left as they are.
     observations: Option<Moments>,
+    /// The first entry of those that are left as they are in any case.
+    plain: usize,
     /// The middle and half the width of the bounds of each entry of an action.
     actions: Vec<(f64, f64)>,
 }
@@ -22,7 +24,17 @@ impl Frame {
             Actions::Gaussian(bounds) => bounds,
         };
         let actions = bounds.iter().map(|(low, high)| middle_and_half(*low, *high)).collect();
-        Self { observations: entries.map(Moments::new), actions }
+        Self { observations: entries.map(Moments::new), plain: usize::MAX, actions }
+    }
+
+    /// The same with all entries from this one on as they are.
+    pub fn plain_from(&mut self, entry: usize) {
+        self.plain = entry;
+    }
+
+    /// The mean and the deviation that an entry is brought to 0 and 1 by.
+    fn moments_of(&self, moments: &Moments, entry: usize) -> (f64, f64) {
+        if entry < self.plain { (moments.mean[entry], moments.deviation(entry)) } else { (0.0, 1.0) }
     }
 
     /// Learns from an observation how large observations are.
@@ -37,7 +49,8 @@ impl Frame {
         match &self.observations {
             Some(moments) => {
                 for (entry, (to, from)) in input.iter_mut().zip(observation).enumerate() {
-                    *to = ((from - moments.mean[entry]) / moments.deviation(entry)) as f32;
+                    let (mean, deviation) = self.moments_of(moments, entry);
+                    *to = ((from - mean) / deviation) as f32;
                 }
             }
             None => narrow(observation, input),
@@ -100,7 +113,7 @@ impl Frame {
         let mut biases: Vec<f64> = parameters[layer.biases.clone()].iter().map(|b| f64::from(*b)).collect();
         let weights = &mut parameters[layer.weights.clone()];
         for (input, weights) in weights.chunks_exact_mut(layer.outputs).enumerate() {
-            let (mean, deviation) = (moments.mean[input], moments.deviation(input));
+            let (mean, deviation) = self.moments_of(moments, input);
             for (weight, bias) in weights.iter_mut().zip(&mut biases) {
                 *bias += shift(mean, deviation) * f64::from(*weight);
                 *weight = (f64::from(*weight) * factor(mean, deviation)) as f32;

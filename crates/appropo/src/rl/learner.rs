@@ -80,6 +80,9 @@ pub struct LearnerContext<'a> {
     pub samples: u64,
     /// What all of the search is for, where that is known.
     pub aim: Option<Arc<dyn Aim>>,
+    /// Set where one policy is learnt for every λ, which it sees (actor-critics only): the share of the samples after which it
+    /// only plays.
+    pub augmented: Option<f64>,
     /// All random draws.
     pub rng: Generator,
 }

@@ -46,14 +46,13 @@ pub fn binary_search<O: Respond>(
     observer: &mut dyn Observer,
 ) -> Result<Maximum> {
     let dim = set.dim() + 1;
-    let criterion = Criterion::last();
-    let alone = objective_alone(&criterion, dim);
+    let alone = objective_alone(&Criterion::last(), dim);
     let first = oracle.respond(&alone.lam, f64::NEG_INFINITY)?;
     let Some(bound) = first.bound else {
         return Err(Error::Objective("a binary search needs an oracle that bounds the objective".into()));
     };
     let mut top = Top::default();
-    top.lower(&criterion, (&alone.lam, 0.0), vec![0.0], Some(&bound));
+    top.lower_measure(&alone.lam, 0.0, Some(&bound));
     // Verdicts must be sharper than the search's own tolerance.
     let tolerance = 0.01 * rule.tolerance;
     let inner = StopRule { goal: Goal::Feasibility, tolerance, epsilon: tolerance, ..*rule };

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::appropo::{CONFIRMING_ERRORS, afresh};
@@ -11,6 +12,7 @@ use crate::oracle::{self, Respond};
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, SharedSet};
 use crate::state::{Loader, Saver, misfit};
+use crate::vector;
 
 /// A learner that goes on from where it is while the multipliers of a set follow what it measures.
 #[derive(Debug)]
@@ -70,6 +72,12 @@ impl DualAscent {
         self.moved = samples;
     }
 
+    /// Leaves out samples that were not learnt from.
+    fn skip(&mut self, samples: u64) {
+        self.moved += samples;
+        self.answered += samples;
+    }
+
     pub fn save(&self, to: &mut Saver) {
         self.multipliers.save(to);
         to.put(&self.moved);
@@ -96,6 +104,11 @@ fn no_learner() -> Error {
 /// Answers of a whole search.
 const ANSWERS: u64 = 100;
 
+/// Standard errors by which fresh episodes of one policy must keep away from the set's edge, and the share of the samples
+/// after which no more of them are played.
+const TRIED_ERRORS: f64 = 3.0;
+const TRIED_SHARE: f64 = 0.2;
+
 /// What is learnt for.
 #[derive(Debug, Clone)]
 pub struct LagrangianTarget {
@@ -103,6 +116,22 @@ pub struct LagrangianTarget {
     pub set: SharedSet,
     /// The set without it.
     pub constraints: SharedSet,
+    /// What an answer is.
+    pub deployed: Deployed,
+}
+
+/// What of Lagrangian learning is to be deployed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Deployed {
+    /// The mixture of those who played the last episodes. Beside an objective, the last one whose own episodes hold the
+    /// constraints.
+    Players,
+    /// One policy, the last that played. Beside an objective, the best one of which fresh episodes confirm that it holds the
+    /// constraints.
+    One,
+    /// The same of one network for every λ, which it sees, learnt from this share of the samples; where none of its policies
+    /// is confirmed, those that were played after that, in turn.
+    OneOrAll(f64),
 }
 
 impl LagrangianTarget {
@@ -114,8 +143,8 @@ impl LagrangianTarget {
 /// Lagrangian learning: one policy for the reward objective − y·z, whose multipliers y rise while a constraint is violated
 /// and fall while it is not. `state` is where to go on from.
 ///
-/// The solution is the last answer whose own episodes hold the constraints, or else the last one; an answer is a mixture of
-/// those who played its episodes. Without an objective it ends as soon as fresh episodes confirm one.
+/// The solution is what is to be [`Deployed`]; where nothing holds the constraints, the last answer. Without an objective it
+/// ends as soon as fresh episodes confirm an answer.
 pub fn lagrangian(
     target: &LagrangianTarget,
     pace: Pace,
@@ -127,7 +156,16 @@ pub fn lagrangian(
     rule.check()?;
     let multipliers = Multipliers::new(&target.constraints, target.has_objective(), pace);
     let ascent = DualAscent::new(multipliers, rule.samples, ANSWERS);
-    let mut search = Search { target, oracle, rule, ascent, latest: None, held: None, kept: Kept::default() };
+    let mut search = Search {
+        target,
+        oracle,
+        rule,
+        ascent,
+        latest: None,
+        held: None,
+        turns: Vec::new(),
+        kept: Kept::default(),
+    };
     if let Some(state) = state {
         search.load(state)?;
     }
@@ -141,8 +179,10 @@ struct Search<'a> {
     rule: &'a StopRule,
     ascent: DualAscent,
     latest: Option<Answer>,
-    /// The last answer whose episodes held the constraints.
+    /// The answer that is to be deployed as far as is known: its episodes held the constraints.
     held: Option<Answer>,
+    /// Those that would be deployed in turn.
+    turns: Vec<Answer>,
     kept: Kept,
 }
 
@@ -152,6 +192,8 @@ struct Kept {
     rounds: usize,
     doubts: Doubts,
     stop: Option<Stop>,
+    /// Samples that fresh episodes took.
+    confirming: u64,
 }
 
 #[derive(Clone)]
@@ -176,7 +218,9 @@ impl Search<'_> {
                 Err(error) => return Err(error),
             };
             responding += asked.elapsed();
-            self.take(answer);
+            if let Err(error) = self.take(answer) {
+                return Ok(Stop::Failed(error));
+            }
             // Saved with the state: a search that is taken up again ends where this one does.
             self.kept.stop = self.reason_to_stop(observer).unwrap_or_else(|error| Some(Stop::Failed(error)));
             match self.show(responding, observer) {
@@ -203,7 +247,12 @@ impl Search<'_> {
             let is_spent = self.oracle.samples() >= self.rule.samples;
             if due.is_some() || is_spent {
                 let lam = due.unwrap_or_else(|| self.ascent.multipliers.lam());
-                let (policy, measured) = self.oracle.following().ok_or_else(no_learner)?.players();
+                let (mut policy, measured) = self.oracle.following().ok_or_else(no_learner)?.players();
+                if self.target.deployed != Deployed::Players
+                    && let Some((_, last)) = policy.parts().last()
+                {
+                    policy = Mixed::shared(Arc::clone(last));
+                }
                 if let Some(latest) = self.latest.as_ref().filter(|_| measured.count() < 2) {
                     // Of who came after it nothing is known.
                     return Ok(latest.clone());
@@ -223,12 +272,48 @@ impl Search<'_> {
         }
     }
 
-    fn take(&mut self, answer: Answer) {
+    fn take(&mut self, answer: Answer) -> Result<()> {
         self.kept.rounds += 1;
-        if self.target.set.contains(&answer.z, self.rule.tolerance) {
-            self.held = Some(answer.clone());
+        self.latest = Some(answer.clone());
+        if matches!(self.target.deployed, Deployed::OneOrAll(_)) && self.is_learnt() {
+            self.turns.push(answer.clone());
         }
-        self.latest = Some(answer);
+        if !self.target.set.contains(&answer.z, self.rule.tolerance) {
+            return Ok(());
+        }
+        if self.target.deployed == Deployed::Players {
+            self.held = Some(answer);
+        } else if self.target.has_objective() && self.is_worth_a_try(&answer) {
+            let (before, mut answer) = (self.oracle.samples(), answer);
+            let estimates = self.oracle.estimates().ok_or_else(no_learner)?;
+            let (set, tolerance) = (&self.target.set, self.rule.tolerance);
+            let (holds, (z, _)) = afresh(estimates, &answer.policy, set, TRIED_ERRORS, tolerance)?;
+            answer.z = z;
+            let taken = self.oracle.samples() - before;
+            self.kept.confirming += taken;
+            self.ascent.skip(taken);
+            if holds && self.held.as_ref().is_none_or(|held| answer.z.last() > held.z.last()) {
+                self.held = Some(answer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all is learnt that is, and only multipliers move.
+    fn is_learnt(&self) -> bool {
+        let learning = match self.target.deployed {
+            Deployed::OneOrAll(share) => share * self.rule.samples as f64,
+            Deployed::Players | Deployed::One => 0.0,
+        };
+        (self.oracle.samples() - self.kept.confirming) as f64 >= learning
+    }
+
+    /// Whether an answer looks better than what is held, and fresh episodes have not taken too many samples by now.
+    fn is_worth_a_try(&self, answer: &Answer) -> bool {
+        let is_better = self.held.as_ref().is_none_or(|held| answer.z.last() > held.z.last());
+        let samples = self.oracle.samples();
+        let has_room = self.kept.confirming as f64 <= TRIED_SHARE * samples as f64;
+        is_better && samples < self.rule.samples && has_room
     }
 
     fn reason_to_stop(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
@@ -279,11 +364,13 @@ impl Search<'_> {
         let mut saver = Saver::default();
         self.oracle.save(&mut saver)?;
         self.ascent.save(&mut saver);
+        let saved = |answer: &Answer| ((answer.lam.clone(), answer.z.clone()), answer.policy.clone());
         for answer in [&self.latest, &self.held] {
-            let saved = |answer: &Answer| ((answer.lam.clone(), answer.z.clone()), answer.policy.clone());
             saver.put(&answer.as_ref().map(saved));
         }
-        let Kept { rounds, doubts, stop } = &self.kept;
+        saver.put(&self.turns.iter().map(saved).collect::<Vec<_>>());
+        let Kept { rounds, doubts, stop, confirming } = &self.kept;
+        saver.put(confirming);
         saver.put(rounds);
         doubts.save(&mut saver);
         saver.put(&stop.as_ref().and_then(code));
@@ -294,22 +381,25 @@ impl Search<'_> {
         let mut loader = Loader::new(state);
         self.oracle.load(&mut loader)?;
         self.ascent.load(&mut loader)?;
+        type SavedAnswer = ((Vec<f64>, Vec<f64>), Mixed);
         let dim = self.target.set.dim();
-        for place in [&mut self.latest, &mut self.held] {
-            let saved: Option<((Vec<f64>, Vec<f64>), Mixed)> = loader.get()?;
-            *place = saved.map(|((lam, z), policy)| Answer { lam, z, policy });
+        let restored = |((lam, z), policy): SavedAnswer| {
             let is_number = |numbers: &[f64]| numbers.len() == dim && numbers.iter().all(|v| v.is_finite());
-            let fits = |answer: &Answer| {
-                is_number(&answer.lam) && is_number(&answer.z) && oracle::fits(self.oracle, &answer.policy)
-            };
-            if !place.as_ref().is_none_or(fits) {
-                return Err(misfit("an answer is for another problem"));
+            if is_number(&lam) && is_number(&z) && oracle::fits(self.oracle, &policy) {
+                Ok(Answer { lam, z, policy })
+            } else {
+                Err(misfit("an answer is for another problem"))
             }
+        };
+        for place in [&mut self.latest, &mut self.held] {
+            *place = loader.get::<Option<SavedAnswer>>()?.map(restored).transpose()?;
         }
+        self.turns = loader.get::<Vec<SavedAnswer>>()?.into_iter().map(restored).collect::<Result<_>>()?;
+        let confirming = loader.get_where("a number of samples", |count| *count <= self.oracle.samples())?;
         let rounds = loader.get_count("a number of rounds")?;
         let doubts = Doubts::load(&mut loader)?;
         let stop = loader.get::<Option<u8>>()?.map(decode).transpose()?;
-        self.kept = Kept { rounds, doubts, stop };
+        self.kept = Kept { rounds, doubts, stop, confirming };
         loader.finish()?;
         if self.latest.is_none() {
             return Err(misfit("there is no answer to go on from"));
@@ -319,8 +409,9 @@ impl Search<'_> {
 
     fn solution(self, stop: Stop) -> Result<Solution> {
         let (rounds, doubts, samples) = (self.kept.rounds, self.kept.doubts, self.oracle.samples());
+        let turns = in_turn(&self.turns);
         // What was confirmed is the latest.
-        let answer = if stop == Stop::Reached { self.latest } else { self.held.or(self.latest) };
+        let answer = if stop == Stop::Reached { self.latest } else { self.held.or(turns).or(self.latest) };
         let Some(Answer { z, policy, .. }) = answer else { return Err(misfit("there is no answer")) };
         let distance = self.target.set.distance(&z);
         let mut certificate = Evidence::default().certificate(z, distance, self.rule.tolerance);
@@ -328,4 +419,14 @@ impl Search<'_> {
         certificate.verdict = crate::certificate::Verdict::Undecided;
         Ok(Solution { mixture: policy, certificate, rounds, samples, doubts, stop })
     }
+}
+
+/// Those answers in turn: what they measure is the mean.
+fn in_turn(answers: &[Answer]) -> Option<Answer> {
+    let Answer { lam, z, .. } = answers.last()?;
+    let share = 1.0 / answers.len() as f64;
+    let mut mean = vec![0.0; z.len()];
+    answers.iter().for_each(|answer| vector::add_scaled(&mut mean, share, &answer.z));
+    let policy = Mixed::flatten(answers.iter().map(|answer| (share, answer.policy.clone())));
+    Some(Answer { lam: lam.clone(), z: mean, policy })
 }

@@ -79,6 +79,11 @@ impl Top {
         }
     }
 
+    /// The same where the objective is one measure: λ = (y, −1).
+    pub fn lower_measure(&mut self, lam: &[f64], offset: f64, bound: Option<&Bound>) {
+        self.lower(&Criterion::last(), (lam, offset), vec![0.0], bound);
+    }
+
     /// Takes the proof that no feasible policy reaches `threshold`: divided by the objective's price, it is a ceiling.
     pub fn refute(&mut self, threshold: f64, separation: Option<&Separation>) {
         let Some((separation, price)) = separation.and_then(|s| Some((s, -s.lam.last()?))) else { return };
@@ -96,12 +101,12 @@ impl Top {
         }
     }
 
-    fn save(&self, to: &mut Saver) {
+    pub fn save(&self, to: &mut Saver) {
         to.put(&self.upper_bound);
         to.put(&self.ceiling);
     }
 
-    fn load(from: &mut Loader) -> Result<Self> {
+    pub fn load(from: &mut Loader) -> Result<Self> {
         let upper_bound = from.get_where("an upper bound", |bound: &f64| !bound.is_nan())?;
         Ok(Self { upper_bound, ceiling: from.get()? })
     }

@@ -4,6 +4,7 @@ mod appropo;
 mod binary_search;
 pub mod game;
 mod lagrangian;
+mod last_iterate;
 mod lead;
 mod margin;
 mod maximize;
@@ -15,7 +16,8 @@ mod record;
 
 pub use appropo::{Goal, Solution, Stop, StopRule, appropo, resume};
 pub use binary_search::binary_search;
-pub use lagrangian::{LagrangianTarget, lagrangian};
+pub use lagrangian::{Deployed, LagrangianTarget, lagrangian};
+pub use last_iterate::{LastIterateSteps, last_iterate};
 pub use margin::{WidestMargin, widest_margin};
 pub use maximize::{Maximum, maximize, resume_maximize, with_free_objective};
 pub use maximize_model_based::{maximize_model_based, resume_maximize_model_based};

@@ -23,6 +23,15 @@ pub enum Pace {
         /// What is added while it gets further away.
         kd: f64,
     },
+    /// By optimistic gradients, in the same units: every time by what was measured and by what that changed since the time
+    /// before, y ← y + η(2z − z of the time before − bound) for a bound. Plain gradients turn in circles around the
+    /// multipliers that they look for; these reach them.
+    Optimistic {
+        /// η, as the part of a price that a constraint which is off by all it can be off by moves by.
+        rate: f64,
+        /// Whether what changed counts at all; without it these are plain gradients.
+        is_ahead: bool,
+    },
     /// Every time by so much for each unit of violation.
     Gradient {
         /// η.
@@ -49,6 +58,10 @@ pub(super) struct Multipliers {
     units: Vec<f64>,
     /// The most that the objective varied by so far; `None` without one.
     objective: Option<f64>,
+    /// What was measured the time before, where that counts; nothing at first.
+    before: Vec<f64>,
+    /// The points of the set's edge that the multipliers lead to, since they moved last.
+    edge: Vec<f64>,
 }
 
 impl Multipliers {
@@ -67,7 +80,29 @@ impl Multipliers {
             outside: vec![0.0; constraints],
             units: vec![0.0; constraints],
             objective: has_objective.then_some(0.0),
+            before: Vec::new(),
+            edge: vec![0.0; set.dim()],
         }
+    }
+
+    /// y.
+    pub fn prices(&self) -> &[f64] {
+        &self.prices
+    }
+
+    /// The most that y·z is on the set; infinite before a first optimistic step, which tells.
+    pub fn offset(&self) -> f64 {
+        if self.before.is_empty() { f64::INFINITY } else { vector::dot(&self.prices, &self.edge) }
+    }
+
+    /// Goes on from these prices with optimistic gradients of half the steps.
+    pub fn restart(&mut self, prices: &[f64]) {
+        if let Pace::Optimistic { rate, .. } = &mut self.pace {
+            *rate *= 0.5;
+        }
+        self.sums.copy_from_slice(prices);
+        self.prices.copy_from_slice(prices);
+        self.before.clear();
     }
 
     /// λ: y, and −1 for the objective, shorter where prices are high.
@@ -92,8 +127,22 @@ impl Multipliers {
             self.units[number] = self.units[number].max(distance).max(deviation);
             match self.pace {
                 Pace::Still => {}
+                Pace::Optimistic { rate, is_ahead } => {
+                    let price = self.objective.unwrap_or(1.0) / self.units[number];
+                    let rate = rate * price / self.units[number];
+                    let mut ahead = z[range.clone()].to_vec();
+                    if let Some(before) = self.before.get(range.clone()).filter(|_| is_ahead) {
+                        ahead.iter_mut().zip(before).for_each(|(z, before)| *z += *z - before);
+                    }
+                    if rate > 0.0 && rate.is_finite() {
+                        let sum = &mut self.sums[range.clone()];
+                        step(block, &ahead, sum, rate, &mut self.edge[range.clone()]);
+                        self.prices[range.clone()].copy_from_slice(sum);
+                    }
+                }
                 Pace::Gradient { rate, most, .. } => {
-                    step(block, &z[range.clone()], &mut self.sums[range.clone()], rate);
+                    let (sum, edge) = (&mut self.sums[range.clone()], &mut self.edge[range.clone()]);
+                    step(block, &z[range.clone()], sum, rate, edge);
                     self.prices[range.clone()].copy_from_slice(&self.sums[range.clone()]);
                     let over = vector::norm(&self.prices[range.clone()]) / most;
                     if over > 1.0 {
@@ -110,7 +159,8 @@ impl Multipliers {
                     let (z, sum) = (&z[range.clone()], &mut self.sums[range.clone()]);
                     let room = distance_from_edge(block, z, sum, FAR * self.units[number]);
                     if room + deviation > 0.0 {
-                        step(block, z, sum, ki * share * price / (room + deviation));
+                        let edge = &mut self.edge[range.clone()];
+                        step(block, z, sum, ki * share * price / (room + deviation), edge);
                     }
                     let outside = if distance > 0.0 { distance / (distance + deviation) } else { 0.0 };
                     let growth = (outside - self.outside[number]).max(0.0);
@@ -122,16 +172,24 @@ impl Multipliers {
                 }
             }
         }
+        if matches!(self.pace, Pace::Optimistic { .. }) {
+            self.before = z.to_vec();
+        }
     }
 
     pub fn save(&self, to: &mut Saver) {
-        let Self { set: _, pace: _, sums, prices, outside, units, objective } = self;
+        let Self { set: _, pace, sums, prices, outside, units, objective, before, edge } = self;
         [sums, prices, outside, units].into_iter().for_each(|numbers| to.put_all(numbers));
         to.put(objective);
+        if let Pace::Optimistic { rate, .. } = pace {
+            to.put(rate);
+            to.put(before);
+            to.put_all(edge);
+        }
     }
 
     pub fn load(&mut self, from: &mut Loader) -> Result<()> {
-        let Self { set: _, pace: _, sums, prices, outside, units, objective } = self;
+        let Self { set: _, pace, sums, prices, outside, units, objective, before, edge } = self;
         for numbers in [sums, prices, outside, units] {
             from.get_finite("a multiplier", numbers)?;
         }
@@ -139,6 +197,13 @@ impl Multipliers {
             most.is_some() == objective.is_some() && most.is_none_or(|most| (0.0..=f64::MAX).contains(&most))
         };
         *objective = from.get_where("a multiplier's unit", fits)?;
+        if let Pace::Optimistic { rate, .. } = pace {
+            *rate = from.get_where("a multiplier's step", |rate: &f64| (0.0..=f64::MAX).contains(rate))?;
+            let dim = edge.len() + usize::from(objective.is_some());
+            let fits = |z: &Vec<f64>| (z.is_empty() || z.len() == dim) && z.iter().all(|z| z.is_finite());
+            *before = from.get_where("a measurement", fits)?;
+            from.get_finite("a point of the edge", edge)?;
+        }
         Ok(())
     }
 }
@@ -154,11 +219,12 @@ fn projected(set: &SharedSet, z: &[f64]) -> Vec<f64> {
     nearest
 }
 
-/// Moves y by a proximal step.
-fn step(set: &SharedSet, z: &[f64], y: &mut [f64], rate: f64) {
+/// Moves y by a proximal step, and says which point of the set's edge it leads to.
+fn step(set: &SharedSet, z: &[f64], y: &mut [f64], rate: f64, edge: &mut [f64]) {
     if rate > 0.0 {
         let w: Vec<f64> = z.iter().zip(&*y).map(|(z, y)| z + y / rate).collect();
-        for ((y, w), nearest) in y.iter_mut().zip(&w).zip(projected(set, &w)) {
+        set.project(&w, edge);
+        for ((y, w), nearest) in y.iter_mut().zip(&w).zip(&*edge) {
             *y = rate * (w - nearest);
         }
     }

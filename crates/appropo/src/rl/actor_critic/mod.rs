@@ -1,6 +1,7 @@
 //! Actor-critic learning: a policy and its value in one network, improved batch by batch.
 
 mod a2c;
+mod augmented;
 mod batch;
 mod fisher;
 mod led;
@@ -30,6 +31,7 @@ use crate::nn::{Gains, Inputs, Mlp, Optimizer, Scratch, Shape};
 use crate::policy::{Actions, AnyPolicy, NetworkPolicy};
 use crate::random::Generator;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
+use augmented::Augmented;
 use batch::Batch;
 use led::Led;
 use recall::Recall;
@@ -208,11 +210,13 @@ impl ActorCritic {
         Ok(learner)
     }
 
-    /// A learner as the options of problems make it, with a leader beside it where there is something to aim at.
+    /// A learner as the options of problems make it, with a leader beside it where there is something to aim at, or with λ
+    /// in what it sees.
     fn for_context(context: LearnerContext, options: ActorCriticOptions) -> Result<Box<dyn Learner>> {
-        match context.aim.clone() {
-            Some(aim) => Ok(Box::new(Led::new(context, options, aim)?)),
-            None => Ok(Box::new(Self::in_context(context, options)?)),
+        match (context.aim.clone(), context.augmented) {
+            (_, Some(share)) => Ok(Box::new(Augmented::new(context, options, share)?)),
+            (Some(aim), None) => Ok(Box::new(Led::new(context, options, aim)?)),
+            (None, None) => Ok(Box::new(Self::in_context(context, options)?)),
         }
     }
 
