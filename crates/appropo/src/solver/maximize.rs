@@ -522,13 +522,20 @@ pub(super) struct Confirmed {
 }
 
 impl Confirmed {
+    fn fits(&self, dim: usize, fits: &dyn Fn(&AnyPolicy) -> bool) -> bool {
+        self.z.len() == dim && self.mixture.parts().iter().all(|(_, policy)| fits(policy))
+    }
+
     /// Takes it back, if its policies fit and it measures `dim` entries.
     pub fn load(from: &mut Loader, dim: usize, fits: &dyn Fn(&AnyPolicy) -> bool) -> Result<Option<Self>> {
         from.get_where("a confirmed mixture", |best: &Option<Self>| {
-            best.as_ref().is_none_or(|best| {
-                best.z.len() == dim && best.mixture.parts().iter().all(|(_, policy)| fits(policy))
-            })
+            best.as_ref().is_none_or(|best| best.fits(dim, fits))
         })
+    }
+
+    /// The same of several.
+    pub fn load_all(from: &mut Loader, dim: usize, fits: &dyn Fn(&AnyPolicy) -> bool) -> Result<Vec<Self>> {
+        from.get_where("a confirmed mixture", |all: &Vec<Self>| all.iter().all(|one| one.fits(dim, fits)))
     }
 }
 

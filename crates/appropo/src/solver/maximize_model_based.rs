@@ -55,8 +55,8 @@ const SETTLED: f64 = 0.005;
 /// Standard deviations of the posterior by which a mixture must keep away from the set's edge: a maximum lies at the edge,
 /// and plans seek out what the model takes for better than it is.
 const SURE: f64 = 3.0;
-/// Those by which what was confirmed before must still do so: one that is dropped for a hair leaves nothing as good.
-const KEPT: f64 = 2.0;
+/// Confirmed mixtures that are held: if the model changes its mind about the best, the one before may still do.
+const HELD: usize = 8;
 /// The part of the samples that mixtures are played for, once there are any worth playing; the rest tries what is new.
 const ROLLOUTS: f64 = 0.75;
 /// How the depth of the aim changes after a mixture was confirmed.
@@ -86,7 +86,7 @@ impl Search<'_> {
             let stop = self.reason_to_stop(&found).unwrap_or_else(|error| Some(Stop::Failed(error)));
             let state = || state.clone().unwrap_or_else(|| self.state(&before));
             let so_far = (self.progress.games.rounds, self.model.samples());
-            let best = self.progress.best.as_ref().map(|best| self.criterion.value(&best.z));
+            let best = self.progress.best().map(|best| self.criterion.value(&best.z));
             let reached = (self.free.distance(&found.game.z_bar), best);
             let stop = match show(&found.game, so_far, reached, &state, observer) {
                 Ok(true) => stop,
@@ -116,7 +116,7 @@ impl Search<'_> {
         };
         // What the last samples said may have left nothing that is confirmed.
         for _ in 0..AIMS {
-            if found.top.is_none() || self.progress.best.is_some() {
+            if found.top.is_none() || self.progress.best().is_some() {
                 break;
             }
             let deeper = self.deepest()?;
@@ -127,23 +127,16 @@ impl Search<'_> {
 
     /// Keeps the mixture if it is surely feasible, and better than the best so far as that looks by now.
     fn confirm(&mut self, found: &Found) -> Result<()> {
-        if let Some(best) = self.progress.best.take() {
-            // What fresh episodes said stays true; what the model said may not.
-            let z = match self.model.posterior(&best.mixture)? {
-                Some(posterior) => self.sure(posterior, KEPT),
-                None => Some(best.z),
-            };
-            self.progress.best = z.map(|z| Confirmed { z, ..best });
-        }
+        self.doubt()?;
         let criterion = self.criterion;
         let is_better = |z: &[f64], best: &Confirmed| criterion.value(z) > criterion.value(&best.z);
-        if self.progress.best.as_ref().is_some_and(|best| !is_better(&found.game.z_bar, best)) {
+        if self.progress.best().is_some_and(|best| !is_better(&found.game.z_bar, best)) {
             // What the model has learnt lately may allow for less depth.
             self.progress.games.depth.scale(LESS);
             return Ok(());
         }
         let z = match self.model.posterior(&found.game.mixture)? {
-            Some(posterior) => self.sure(posterior, SURE),
+            Some(posterior) => self.sure(posterior),
             None => {
                 let confirmation =
                     self.model.confirm(&found.game.mixture, &self.free, self.rule.tolerance)?;
@@ -155,17 +148,35 @@ impl Search<'_> {
             None => progress.games.depth.deepen(),
             Some(z) => {
                 progress.games.depth.scale(LESS);
-                if progress.best.as_ref().is_none_or(|best| is_better(&z, best)) {
-                    progress.best = Some(Confirmed { mixture: found.game.mixture.clone(), z, error: 0.0 });
+                if progress.best().is_none_or(|best| is_better(&z, best)) {
+                    if progress.confirmed.len() == HELD {
+                        progress.confirmed.remove(0);
+                    }
+                    let mixture = found.game.mixture.clone();
+                    progress.confirmed.push(Confirmed { mixture, z, error: 0.0 });
                 }
             }
         }
         Ok(())
     }
 
-    /// The mean of a posterior, if it keeps away from the set's edge by so many standard deviations.
-    fn sure(&self, (mean, deviations): (Vec<f64>, Vec<f64>), by: f64) -> Option<Vec<f64>> {
-        let errors = Errors::Standard(deviations.into_iter().map(|deviation| by * deviation).collect());
+    /// Lets go of what was confirmed until the best that is left still is, by what the model has learnt since. What fresh
+    /// episodes said stays true.
+    fn doubt(&mut self) -> Result<()> {
+        while let Some(mut best) = self.progress.confirmed.pop() {
+            if let Some(posterior) = self.model.posterior(&best.mixture)? {
+                let Some(z) = self.sure(posterior) else { continue };
+                best.z = z;
+            }
+            self.progress.confirmed.push(best);
+            break;
+        }
+        Ok(())
+    }
+
+    /// The mean of a posterior, if it keeps away from the set's edge.
+    fn sure(&self, (mean, deviations): (Vec<f64>, Vec<f64>)) -> Option<Vec<f64>> {
+        let errors = Errors::Standard(deviations.into_iter().map(|deviation| SURE * deviation).collect());
         holds(&self.free, &mean, &errors, self.rule.tolerance).then_some(mean)
     }
 
@@ -177,7 +188,7 @@ impl Search<'_> {
             self.progress.settled = (top, samples);
             return false;
         }
-        let best = self.progress.best.as_ref();
+        let best = self.progress.best();
         let is_close = best.is_some_and(|best| top - self.criterion.value(&best.z) <= close);
         is_close && samples >= since.saturating_mul(2)
     }
@@ -204,7 +215,7 @@ impl Search<'_> {
     }
 
     fn maximum(&mut self, found: Found, stop: Stop) -> Maximum {
-        let best = self.progress.best.take();
+        let best = self.progress.confirmed.pop();
         let value = best.as_ref().map(|best| self.criterion.value(&best.z));
         let Played { mixture, z_bar, .. } = found.game;
         let (mixture, z_bar) = best.map_or((mixture, z_bar), |best| (best.mixture, best.z));
@@ -272,20 +283,25 @@ struct Found {
 #[derive(Clone)]
 struct Progress {
     games: Games,
-    /// The best mixture that was confirmed.
-    best: Option<Confirmed>,
+    /// Mixtures that were confirmed, each better than those before it.
+    confirmed: Vec<Confirmed>,
     /// The model's maximum when it last moved, and after how many samples that was.
     settled: (f64, u64),
 }
 
 impl Progress {
     fn new(set: &SharedSet) -> Self {
-        Self { games: Games::new(set), best: None, settled: (f64::NEG_INFINITY, 0) }
+        Self { games: Games::new(set), confirmed: Vec::new(), settled: (f64::NEG_INFINITY, 0) }
+    }
+
+    /// The best of them.
+    fn best(&self) -> Option<&Confirmed> {
+        self.confirmed.last()
     }
 
     fn save(&self, to: &mut Saver) {
         self.games.save(to);
-        to.put(&self.best);
+        to.put(&self.confirmed);
         to.put(&self.settled);
     }
 
@@ -296,8 +312,9 @@ impl Progress {
         model: &dyn ModelBased,
     ) -> Result<Self> {
         let games = Games::load(from, set)?;
-        let best = Confirmed::load(from, set.dim() + criterion.dim(), &|policy| model.fits(policy))?;
+        let dim = set.dim() + criterion.dim();
+        let confirmed = Confirmed::load_all(from, dim, &|policy| model.fits(policy))?;
         let settled = from.get_where("a maximum", |(top, _): &(f64, u64)| !top.is_nan())?;
-        Ok(Self { games, best, settled })
+        Ok(Self { games, confirmed, settled })
     }
 }
