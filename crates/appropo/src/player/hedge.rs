@@ -88,7 +88,7 @@ fn faces(set: &SharedSet) -> Result<Faces> {
     Faces::of(set).ok_or(Error::Unsuitable {
         learner: "the player \"hedge\"",
         needs: "constraints that are bounds or half-spaces, all of them",
-        instead: "\"fully-corrective\", \"blackwell\" or \"ogd\"",
+        instead: "\"fully-corrective\", \"projection\", \"blackwell\" or \"ogd\"",
     })
 }
 
