@@ -67,6 +67,7 @@ fn rich() -> Vec<(String, String)> {
         "player = \"ogd\"\nrounds = 50",
         "player = \"ogd\"\nrounds = 50\n[solve.ogd]\nsteps = \"decreasing\"\nkappa = 3.5",
         "player = \"momentum\"\nrounds = 50\nmomentum = { eta = 0.03, momentum = 0.8 }",
+        "method = \"apprenticeship\"\n[solve.apprenticeship]\nalgorithm = \"mwal\"\n[solve.hedge]\nsteps = \"constant\"\neta = 0.2",
         "player = \"blackwell\"\nrounds = 50\nexact.planner = \"value-iteration\"\ngoal = \"feasibility\"",
         "tolerance = 0.01\nseed = 18446744073709551615\nfully-corrective.anchor = { failure = 0.5 }",
         "oracle = \"model\"\nsamples = 500\nmodel = { trials = 2, posterior_checks = 9 }",
