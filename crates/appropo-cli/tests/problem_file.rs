@@ -70,6 +70,7 @@ fn rich() -> Vec<(String, String)> {
         "player = \"ogd\"\nrounds = 50",
         "player = \"ogd\"\nrounds = 50\n[solve.ogd]\nsteps = \"decreasing\"\nkappa = 3.5",
         "player = \"momentum\"\nrounds = 50\nmomentum = { eta = 0.03, momentum = 0.8 }",
+        "method = \"apprenticeship\"\n[solve.apprenticeship]\nalgorithm = \"mwal\"\n[solve.hedge]\nsteps = \"constant\"\neta = 0.2",
         "player = \"blackwell\"\nrounds = 50\nexact.planner = \"value-iteration\"\ngoal = \"feasibility\"",
         "tolerance = 0.01\nseed = 18446744073709551615\nfully-corrective.anchor = { failure = 0.5 }",
         "oracle = \"model\"\nsamples = 500\nmodel = { trials = 2, posterior_checks = 9 }",
@@ -91,6 +92,7 @@ fn rich() -> Vec<(String, String)> {
         ("cliff-walking\"\nslippery = true", "failure"),
         ("bandit\"\narms = 3\nhorizon = 5", "arms"),
         ("garnet\"\nstates = 5\nactions = 2\nbranching = 2\nmeasures = 1\nseed = 9", "m"),
+        ("gridworld\"\nsize = 6\nmacro_cell = 2\nnoise = 0.1\nseed = 9", "reward"),
     ];
     problems.extend(worlds.iter().map(|(world, measure)| {
         format!(

@@ -235,6 +235,7 @@ def test_a_table_is_planned_in_exactly(name):
         ("cart-pole", {"horizon": 500}),
         ("point-mass", {"horizon": 50}),
         ("garnet", {}),
+        ("gridworld", {}),
     ],
 )
 def test_our_worlds_are_gymnasium_environments(name, settings):

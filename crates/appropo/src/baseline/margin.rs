@@ -14,7 +14,7 @@ pub struct MarginProgramme {
     pub programme: Programme,
     /// The room it has before the nearest face of the set; negative outside.
     pub margin: f64,
-    /// No policy has more.
+    /// No policy has more; infinite where that is not known.
     pub ceiling: f64,
 }
 
@@ -51,12 +51,14 @@ pub fn widest_margin_occupancy(
     let mut weights: Vec<f64> =
         solution.multipliers[first..].iter().take(faces.count()).map(|w| w.max(0.0)).collect();
     let sum: f64 = weights.iter().sum();
-    weights.iter_mut().for_each(|w| *w /= sum);
-    let (lam, offset) = faces.combination(&weights);
     let (mut evidence, mut ceiling) = (Evidence::default(), f64::INFINITY);
-    if let Some(bound) = oracle.respond(&lam, offset)?.bound {
-        evidence.add(&lam, offset, &bound);
-        ceiling = offset - bound.value;
+    if sum > 0.0 {
+        weights.iter_mut().for_each(|w| *w /= sum);
+        let (lam, offset) = faces.combination(&weights);
+        if let Some(bound) = oracle.respond(&lam, offset)?.bound {
+            evidence.add(&lam, offset, &bound);
+            ceiling = offset - bound.value;
+        }
     }
     let margin = faces.margin(&z_bar);
     let certificate = evidence.certificate(z_bar.clone(), set.distance(&z_bar), tolerance);

@@ -127,7 +127,8 @@ impl Apprenticeship {
         let set = problem.target().set();
         self.options.algorithm.unwrap_or_else(|| {
             // What is bounded is to be matched, and not to be surpassed.
-            if set.radius().is_some() || Faces::of(set).is_none() {
+            let mut constraints = problem.target().constraints().iter();
+            if constraints.all(|constraint| constraint.set.radius().is_some()) || Faces::of(set).is_none() {
                 ApprenticeshipAlgorithm::Projection
             } else if problem.model().is_some() && !self.is_oracle_named {
                 ApprenticeshipAlgorithm::Lpal

@@ -51,12 +51,9 @@ impl HedgeOptions {
         if self.eta.is_some() || self.steps == HedgeRate::Adaptive {
             return Ok(self.eta);
         }
-        let radius = (context.radius)()?.ok_or(Error::Unsuitable {
-            learner: "the step size of the theorem",
-            needs: "a bound on the measurements of all policies, which only planning finds",
-            instead: "steps = \"adaptive\", or give eta",
-        })?;
-        Ok(Some(theory::hedge_step_size(width(faces, radius), faces.count(), context.rounds)))
+        // Where only playing tells how large answers are, steps adapt all the same.
+        let radius = (context.radius)()?;
+        Ok(radius.map(|radius| theory::hedge_step_size(width(faces, radius), faces.count(), context.rounds)))
     }
 }
 
@@ -88,7 +85,7 @@ fn faces(set: &SharedSet) -> Result<Faces> {
     Faces::of(set).ok_or(Error::Unsuitable {
         learner: "the player \"hedge\"",
         needs: "constraints that are bounds or half-spaces, all of them",
-        instead: "\"fully-corrective\", \"blackwell\" or \"ogd\"",
+        instead: "\"fully-corrective\", \"projection\", \"blackwell\" or \"ogd\"",
     })
 }
 
