@@ -64,7 +64,7 @@ fn the_last_iterate_converges_where_plain_gradients_turn_in_circles() {
 #[test]
 fn one_policy_has_the_exact_optimum_of_the_rover() {
     let problem = rover().constraint(safety()).maximize("reward").build().unwrap();
-    let found = solve(&problem, &LastIterate::default(), 20_000);
+    let found = solve(&problem, &LastIterate::default(), 40_000);
     assert_eq!((found.verdict(), &found.stop), (Verdict::Feasible, &Stop::Reached));
     assert_eq!((found.mixture.parts().len(), found.samples), (1, 0));
     let optimum = found.objective.as_ref().unwrap();

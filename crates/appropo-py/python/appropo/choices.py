@@ -506,7 +506,7 @@ class LastIterate(Choice):
 
     eta: η of the policy's natural gradients, in units of how far policies can be apart. By default 30.
 
-    multiplier_lr: η of the multipliers, in the same units. By default 0.1.
+    multiplier_lr: η of the multipliers, in the same units. By default 1.
 
     optimistic: Whether steps also go by what changed since the time before; without, the last iterate turns in
     circles. By default true.

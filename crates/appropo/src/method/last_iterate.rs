@@ -20,7 +20,7 @@ options! {
         /// η of the policy's natural gradients, in units of how far policies can be apart.
         eta: f64 = Kind::Number(Range::POSITIVE), defaulted "30";
         /// η of the multipliers, in the same units.
-        multiplier_lr: f64 = Kind::Number(Range::POSITIVE), defaulted "0.1";
+        multiplier_lr: f64 = Kind::Number(Range::POSITIVE), defaulted "1";
         /// Whether steps also go by what changed since the time before; without, the last iterate turns in circles.
         optimistic: bool = Kind::Flag, defaulted "true";
         /// How much is added to a multiplier while its constraint is violated: it damps what turns in circles.
@@ -40,7 +40,7 @@ static KEYS: [Key; 2] = [
     Key::optional(
         LastIterate::NAME,
         Kind::Table(LastIterateOptions::KEYS),
-        "{ multiplier_lr = 0.1 }",
+        "{ multiplier_lr = 1 }",
         "How the policy and its multipliers move.",
     ),
 ];

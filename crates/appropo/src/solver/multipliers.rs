@@ -284,6 +284,22 @@ mod tests {
         close(&multipliers.lam(), &[0.0, -0.05]);
     }
 
+    /// y ← max(y + η(2z − z of the time before − bound), 0), and y·z is at most y · bound on the set.
+    #[test]
+    fn optimistic_gradients_go_by_what_changed_as_well() {
+        let pace = Pace::Optimistic { rate: 0.5, is_ahead: true };
+        let mut multipliers = Multipliers::new(&limit(0.2), false, pace);
+        assert_eq!(multipliers.offset(), f64::INFINITY);
+        for (z, expected) in [(0.6, 0.2), (0.3, 0.1), (0.4, 0.25), (0.0, 0.0)] {
+            multipliers.observe(&[z], &spread(&[1.0]), 0.0);
+            close(multipliers.prices(), &[expected]);
+            close(&[multipliers.offset()], &[0.2 * expected]);
+        }
+        multipliers.restart(&[0.3]);
+        multipliers.observe(&[0.6], &spread(&[1.0]), 0.0);
+        close(multipliers.prices(), &[0.3 + 0.25 * 0.4]);
+    }
+
     /// Prices rise while a constraint is violated and fall when it is not, as much in cents as in euros.
     #[test]
     fn gains_have_no_units() {
