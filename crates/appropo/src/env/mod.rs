@@ -10,10 +10,12 @@ mod tabular;
 pub mod bandit;
 pub mod cart_pole;
 pub mod cliff_walking;
+pub mod dataset;
 pub mod deep_sea_treasure;
 pub mod external;
 pub mod frozen_lake;
 pub mod garnet;
+pub mod logged;
 pub mod mars_rover;
 pub mod point_mass;
 
@@ -140,7 +142,7 @@ impl fmt::Debug for dyn Environment {
 }
 
 /// The environments that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&EnvEntry; 9] = [
+pub(crate) static ENTRIES: [&EnvEntry; 10] = [
     &mars_rover::ENTRY,
     &deep_sea_treasure::ENTRY,
     &frozen_lake::ENTRY,
@@ -149,6 +151,7 @@ pub(crate) static ENTRIES: [&EnvEntry; 9] = [
     &cart_pole::ENTRY,
     &point_mass::ENTRY,
     &garnet::ENTRY,
+    &logged::ENTRY,
     &external::ENTRY,
 ];
 
