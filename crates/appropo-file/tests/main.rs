@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod corpus;
+mod datasets;
 mod registering;

@@ -4,12 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::env::dataset::{Dataset, Empirical};
 use crate::error::Result;
-use crate::measurement::Discounting;
+use crate::measurement::{Discounting, Selection};
+use crate::oracle::NetworkFit;
 use crate::outcome::number;
 use crate::policy::Mixed;
 use crate::problem::Problem;
 use crate::random::{self, Generator};
 use crate::rl::Occupancy;
+use crate::rl::fitted::Regression;
 
 /// The level of intervals.
 pub const LEVEL: f64 = 0.95;
@@ -148,6 +150,52 @@ impl FittedEvaluation for TableEvaluation<'_> {
 
     fn name(&self) -> &'static str {
         "table"
+    }
+}
+
+/// Fitted Q evaluation with networks, of the entries that a selection names.
+#[derive(Debug)]
+pub(crate) struct NetworkEvaluation {
+    pub fit: NetworkFit,
+    pub selection: Selection,
+    /// Entries of the measurement vector.
+    pub dim: usize,
+    /// What the first evaluation learnt of each policy, from which resamples go on.
+    pub learnt: Vec<Regression>,
+}
+
+/// The part of the regressions that a resample takes after the first evaluation.
+const RESAMPLED: usize = 3;
+
+impl FittedEvaluation for NetworkEvaluation {
+    fn evaluate(&mut self, mixture: &Mixed, weights: &[f64], rng: &mut Generator) -> Result<Vec<f64>> {
+        self.fit.rows.weigh(|episode| weights[episode]);
+        let mut options = self.fit.options.clone();
+        let is_first = self.learnt.is_empty();
+        if !is_first {
+            options.n_iterations = options.n_iterations.div_ceil(RESAMPLED);
+        }
+        let mut z = vec![0.0; self.selection.entries.len()];
+        for (place, (weight, policy)) in mixture.parts().iter().enumerate() {
+            let mut psi = match self.learnt.get(place) {
+                Some(psi) => psi.clone(),
+                None => self.fit.psi(rng)?,
+            };
+            let found = self.fit.evaluate(&mut psi, policy, &options, rng)?;
+            crate::vector::add_scaled(&mut z, *weight, &found);
+            if is_first {
+                self.learnt.push(psi);
+            }
+        }
+        let mut all = vec![f64::NAN; self.dim + 1];
+        for ((entry, factor), value) in self.selection.entries.iter().zip(&z) {
+            all[*entry] = value / factor;
+        }
+        Ok(all)
+    }
+
+    fn name(&self) -> &'static str {
+        "network"
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod allocations;
 mod architecture;
+mod batch;
 mod confidence;
 mod cpo;
 mod distilling;

@@ -6,19 +6,21 @@ use std::sync::Arc;
 use super::objective::about_constraints;
 use super::{Budget, Method, MethodEntry, Task};
 use crate::certificate::{Certificate, Verdict};
+use crate::env::StopSignal;
 use crate::env::dataset::{Dataset, Empirical};
 use crate::error::{Error, Result};
 use crate::evaluate::Judge;
 use crate::measurement::{Discounting, Selection};
-use crate::off_policy::{FittedEvaluation, OffPolicyEstimate, TableEvaluation, estimate};
+use crate::off_policy::{FittedEvaluation, NetworkEvaluation, OffPolicyEstimate, TableEvaluation, estimate};
 use crate::options::{Given, Key, Kind, Options, Range, Result as OptionResult, Table, options, words};
-use crate::oracle::{LoggedTable, Respond};
+use crate::oracle::{LoggedNetwork, LoggedTable, NetworkFit, Respond};
 use crate::outcome::{Historian, History, Optimum, Outcome};
 use crate::player::{FullyCorrectiveOptions, MakePlayer, PlayerContext};
 use crate::policy::Mixed;
 use crate::problem::Problem;
 use crate::random::{self, Generator};
 use crate::registry::{Registry, with_options};
+use crate::rl::fitted::{FittedOptions, LoggedRows};
 use crate::set::ConvexSet;
 use crate::solver::{
     Doubts, Maximum, Observer, Solution, Stop, StopRule, appropo, maximize, resume, resume_maximize,
@@ -29,7 +31,7 @@ use crate::vector;
 use search::{Game, HalfSpace, Search, half_spaces};
 
 /// Rounds unless the budget says otherwise.
-const ROUNDS: usize = 1000;
+const ROUNDS: usize = 200;
 
 words! {
     /// What is fitted to logs.
@@ -58,6 +60,16 @@ options! {
         gap: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.01";
         /// How often episodes are resampled for intervals; by default 200 times for tables and 10 times for networks.
         resamples: Option<usize> = Kind::Count(2, 100_000), optional "200";
+        /// Of networks: units of each hidden layer; by default one layer of 64, or two where observations are numbers.
+        net_arch: Option<Vec<usize>> = Kind::Counts(1, 100_000), optional "[64, 64]";
+        /// Of networks: the first step size of Adam, which falls to a tenth within a fit; by default 0.01, or 0.001 where observations are numbers.
+        learning_rate: Option<f64> = Kind::Number(Range::POSITIVE), optional "0.003";
+        /// Of networks: regressions of a fit; by default as many as it takes for a discounted step to count for 0.005.
+        n_iterations: Option<usize> = Kind::Count(1, 1_000_000), optional "50";
+        /// Of networks: steps of Adam of each regression.
+        gradient_steps: usize = Kind::Count(1, 1_000_000), defaulted "50";
+        /// Of networks: logged steps that a step of Adam takes; all of them where no more than 1024 differ.
+        batch_size: usize = Kind::Count(1, 1_000_000), defaulted "256";
     }
 }
 
@@ -165,7 +177,7 @@ impl Batch {
     fn function_class(&self, problem: &Problem) -> FunctionClass {
         match self.options.fitted {
             Some(fitted) => fitted,
-            None if problem.env().is_countable() => FunctionClass::Table,
+            None if problem.env().is_countable() && self.options.net_arch.is_none() => FunctionClass::Table,
             None => FunctionClass::Network,
         }
     }
@@ -185,7 +197,32 @@ impl Batch {
             FunctionClass::Table => 200,
             FunctionClass::Network => 10,
         });
-        self.options.clone().fitted(fitted).resamples(resamples)
+        let mut options = self.options.clone().fitted(fitted).resamples(resamples);
+        if fitted == FunctionClass::Network {
+            let is_counted = problem.env().observations().count().is_some();
+            options.net_arch.get_or_insert_with(|| if is_counted { vec![64] } else { vec![64, 64] });
+            options.learning_rate.get_or_insert(if is_counted { 0.01 } else { 0.001 });
+            options.n_iterations.get_or_insert_with(|| iterations(problem.discounting()));
+        }
+        options
+    }
+
+    /// What is fitted, with the data that it is fitted to.
+    fn fit(&self, problem: &Problem, stop: Option<StopSignal>) -> Result<Fitted> {
+        let dataset = self.logs(problem)?;
+        let options = self.in_force(problem);
+        if self.function_class(problem) == FunctionClass::Table {
+            let empirical = Arc::new(Empirical::new(&dataset)?);
+            return Ok(Fitted { dataset, function: Function::Table(empirical) });
+        }
+        let options = FittedOptions {
+            net_arch: options.net_arch.unwrap_or_default(),
+            learning_rate: options.learning_rate.unwrap_or_default(),
+            n_iterations: options.n_iterations.unwrap_or(1),
+            gradient_steps: options.gradient_steps,
+            batch_size: options.batch_size,
+        };
+        Ok(Fitted { dataset, function: Function::Network(options, stop) })
     }
 
     /// Fits, searches, and says what logs say of what was found.
@@ -193,12 +230,12 @@ impl Batch {
         &self,
         problem: &Problem,
         fitted: &Fitted,
-        budget: &Budget,
+        (budget, seed): (&Budget, u64),
         state: Option<&[u8]>,
         observer: &mut dyn Observer,
     ) -> Result<Solution> {
         let selection = selected(problem);
-        let mut oracle = fitted.oracle(&selection, *problem.discounting())?;
+        let mut oracle = fitted.oracle(problem, &mut random::generator(seed))?;
         match self.player_for(problem) {
             None => {
                 let half_spaces = half_spaces(problem.target().set()).unwrap_or_default();
@@ -232,7 +269,7 @@ impl Batch {
         watch: &mut dyn FnMut() -> Result<()>,
     ) -> Result<OffPolicyEstimate> {
         let resamples = self.in_force(problem).resamples.unwrap_or(2);
-        let mut evaluation = fitted.evaluation(*problem.discounting());
+        let mut evaluation = fitted.evaluation(problem)?;
         let rng = &mut estimating(seed);
         estimate(&fitted.dataset, &mut *evaluation, mixture, resamples, rng, watch)
     }
@@ -253,24 +290,71 @@ fn selected(problem: &Problem) -> Selection {
     }
 }
 
+/// Regressions until a step that is discounted so often counts for 0.005.
+fn iterations(discounting: &Discounting) -> usize {
+    const LEAST_WEIGHT: f64 = 0.005;
+    let steps = LEAST_WEIGHT.ln() / discounting.gamma().max(1e-3).ln();
+    let most = discounting.horizon().unwrap_or(usize::MAX).min(2000);
+    (steps.ceil() as usize).clamp(1, most)
+}
+
 /// A function class with the data that it is fitted to.
 struct Fitted {
     dataset: Arc<Dataset>,
-    empirical: Arc<Empirical>,
+    function: Function,
+}
+
+enum Function {
+    Table(Arc<Empirical>),
+    Network(FittedOptions, Option<StopSignal>),
 }
 
 impl Fitted {
-    fn new(dataset: Arc<Dataset>) -> Result<Self> {
-        let empirical = Arc::new(Empirical::new(&dataset)?);
-        Ok(Self { dataset, empirical })
+    fn network(
+        &self,
+        options: &FittedOptions,
+        stop: Option<&StopSignal>,
+        problem: &Problem,
+    ) -> Result<NetworkFit> {
+        let selection = selected(problem);
+        let returns = returns(&self.dataset, &selection, problem.discounting());
+        let size = |k: usize| {
+            let most = returns.iter().map(|z| z[k].abs()).fold(0.0, f64::max);
+            if most > 1e-12 { most } else { 1.0 }
+        };
+        Ok(NetworkFit {
+            rows: LoggedRows::new(&self.dataset, &selection)?,
+            sizes: (0..selection.entries.len()).map(size).collect(),
+            gamma: problem.discounting().gamma(),
+            options: options.clone(),
+            stop: stop.cloned(),
+        })
     }
 
-    fn oracle(&self, selection: &Selection, discounting: Discounting) -> Result<Box<dyn Respond>> {
-        Ok(Box::new(LoggedTable::new(Arc::clone(&self.empirical), selection, discounting)?))
+    fn oracle(&self, problem: &Problem, rng: &mut Generator) -> Result<Box<dyn Respond>> {
+        Ok(match &self.function {
+            Function::Table(empirical) => {
+                let (empirical, selection) = (Arc::clone(empirical), selected(problem));
+                Box::new(LoggedTable::new(empirical, &selection, *problem.discounting())?)
+            }
+            Function::Network(options, stop) => {
+                Box::new(LoggedNetwork::new(self.network(options, stop.as_ref(), problem)?, rng)?)
+            }
+        })
     }
 
-    fn evaluation(&self, discounting: Discounting) -> Box<dyn FittedEvaluation + '_> {
-        Box::new(TableEvaluation { empirical: &self.empirical, discounting })
+    fn evaluation(&self, problem: &Problem) -> Result<Box<dyn FittedEvaluation + '_>> {
+        Ok(match &self.function {
+            Function::Table(empirical) => {
+                Box::new(TableEvaluation { empirical, discounting: *problem.discounting() })
+            }
+            Function::Network(options, stop) => Box::new(NetworkEvaluation {
+                fit: self.network(options, stop.as_ref(), problem)?,
+                selection: selected(problem),
+                dim: problem.measures().dim(),
+                learnt: Vec::new(),
+            }),
+        })
     }
 }
 
@@ -423,6 +507,11 @@ impl Method for Batch {
                 instead: "\"network\"",
             });
         }
+        if self.function_class(problem) == FunctionClass::Network && discounting.gamma() == 1.0 {
+            return Err(Error::Objective(
+                "networks that learn from logs need a discount below 1; a table does with a horizon".into(),
+            ));
+        }
         let player = self.player_for(problem);
         if let (Some(player), true) = (player, problem.objective().is_some())
             && !player.takes_objective()
@@ -439,9 +528,9 @@ impl Method for Batch {
         let Task { budget, seed, from, observer } = task;
         let (state, history) =
             from.map_or((None, Default::default()), |from| (Some(from.state), from.history));
-        let fitted = Fitted::new(self.logs(problem)?)?;
+        let fitted = self.fit(problem, budget.stop.clone())?;
         let mut historian = Historian::new(problem, history, observer);
-        let solution = self.search(problem, &fitted, budget, state.as_deref(), &mut historian)?;
+        let solution = self.search(problem, &fitted, (budget, seed), state.as_deref(), &mut historian)?;
         let mut watch = || match budget.stop.as_ref().is_some_and(|stop| stop()) {
             true => Err(Error::Interrupted),
             false => Ok(()),
@@ -500,7 +589,7 @@ impl Method for Batch {
     }
 
     fn off_policy(&self, problem: &Problem, mixture: &Mixed, seed: u64) -> Result<Option<OffPolicyEstimate>> {
-        let fitted = Fitted::new(self.logs(problem)?)?;
+        let fitted = self.fit(problem, None)?;
         self.estimate(problem, &fitted, mixture, seed, &mut || Ok(())).map(Some)
     }
 }
