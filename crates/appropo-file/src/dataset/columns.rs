@@ -154,20 +154,13 @@ impl Columns {
                 continue;
             }
             if name == column.name {
-                if !is_new {
-                    let problem =
-                        format!("there are columns \"{name}\" and \"{name}_0\"; rename one of them");
-                    return Err(error(problem));
-                }
                 blocks.push((name, 1));
                 columns.push(column);
+            } else if self.find(name).is_some() {
+                let problem = format!("there are columns \"{name}\" and \"{}\"; rename one of them", column.name);
+                return Err(error(problem));
             } else if is_new {
                 let entries = self.numbered(name)?;
-                if self.find(name).is_some() {
-                    let problem =
-                        format!("there are columns \"{name}\" and \"{name}_0\"; rename one of them");
-                    return Err(error(problem));
-                }
                 blocks.push((name, entries.len()));
                 columns.extend(entries);
             }

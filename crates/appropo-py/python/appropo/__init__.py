@@ -27,6 +27,7 @@ from .choices import (
     PPO,
     RCPO,
     SAC,
+    Batch,
     Blackwell,
     Exact,
     FullyCorrective,
@@ -38,6 +39,7 @@ from .choices import (
     Universal,
 )
 from .constraints import Constraint
+from .datasets import Dataset, record
 from .environments import BuiltIn, Transition, info
 from .measures import Measure, measure, norm
 from .policy import MixedPolicy
@@ -87,6 +89,7 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Ball",
+    "Batch",
     "Blackwell",
     "Box",
     "BuiltIn",
@@ -94,6 +97,7 @@ __all__ = [
     "Constraint",
     "ConvexSet",
     "Custom",
+    "Dataset",
     "Ellipsoid",
     "Entropy",
     "Exact",
@@ -137,6 +141,7 @@ __all__ = [
     "measure",
     "minimize",
     "norm",
+    "record",
     "resume",
     "solve",
 ]
