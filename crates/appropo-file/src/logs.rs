@@ -15,6 +15,9 @@ use crate::dataset::{self, DatasetError};
 /// The key that names a data set, wherever one may stand.
 const DATASET: Key = Key::required("dataset", Kind::Name, "\"log.csv\"", "The file of the data set.");
 
+/// The keys of a data set whose mean stands for numbers.
+pub static MEAN: [Key; 2] = [DATASET, logged::CHECKSUM];
+
 /// Data sets beside a problem file, each read once.
 pub struct Logs {
     folder: PathBuf,
@@ -143,7 +146,7 @@ impl Means<'_> {
 
     /// The mean of what the constraint is about, per step where that is.
     fn mean(&self, table: &Table, path: &[Step]) -> Result<Value> {
-        let given = Given::read_at(table, path.to_vec(), [&DATASET, &logged::CHECKSUM])?;
+        let given = Given::read_at(table, path.to_vec(), &MEAN)?;
         let file = given.require(DATASET.name)?;
         let dataset = self.logs.dataset(&file, given.get(logged::CHECKSUM.name).as_ref())?;
         let bad = |message: String| OptionError { path: path.to_vec(), part: Part::Value, message };

@@ -151,14 +151,23 @@ fn the_model_of_logs_comes_to_the_world() {
     assert_eq!(found, of(&empirical.model(|_| 2.0).unwrap()));
 }
 
-/// On the 8×8 lake without slip: the best that there is, within the bound, from 2,000 random episodes.
+/// Logs of the best policy, four in five of whose actions are drawn at random.
+fn randomish(problem: &Problem, episodes: usize, seed: u64) -> Arc<Dataset> {
+    let best = problem.solve(&Occupancy, &Budget::default(), 0, &mut ()).unwrap().mixture;
+    let recording = Recording::default().episodes(episodes).epsilon(0.8);
+    Arc::new(record(problem, Some(&best), &recording, seed).unwrap())
+}
+
+/// On the 8×8 lake without slip: nearly the best that there is, within the bound.
 #[test]
-fn a_table_learns_the_best_policy_from_random_logs() {
+fn a_table_learns_the_best_policy_from_logs() {
     let problem = safely(lake("8x8", false), 0.1);
-    let found = problem.solve(&Batch::of(logged(&problem, 2000, 3)), &Budget::default(), 0, &mut ()).unwrap();
+    let logs = randomish(&problem, 500, 3);
+    let found = problem.solve(&Batch::of(logs), &Budget::default(), 0, &mut ()).unwrap();
     assert_eq!(found.verdict(), Verdict::Feasible);
-    assert_eq!(exactly(&problem, &found, "failure"), 0.0);
-    assert!((exactly(&problem, &found, "reward") - 0.9f64.powi(13)).abs() < 1e-12);
+    assert!(exactly(&problem, &found, "failure") <= 0.1);
+    let reward = exactly(&problem, &found, "reward");
+    assert!((0.99..=1.0 + 1e-9).contains(&(reward / 0.9f64.powi(13))), "{reward}");
 }
 
 #[test]
@@ -177,25 +186,25 @@ fn a_network_learns_from_random_logs() {
 /// Where the constraint binds: on slippery ice, with many logs, both players come to the optimum of the occupancy programme.
 #[test]
 fn a_constraint_that_binds_is_held_in_the_model_of_logs() {
-    let problem = safely(lake("4x4", true), 0.3);
+    let problem = safely(lake("4x4", true), 0.012);
     let best = problem.solve(&Occupancy, &Budget::default(), 0, &mut ()).unwrap();
     let best = best.objective.unwrap().value.unwrap();
     let logs = logged(&problem, 10_000, 5);
-    let only = safely(Problem::builder(Arc::clone(&logs)).discount(0.9), 0.3);
+    let only = safely(Problem::builder(Arc::clone(&logs)).discount(0.9), 0.012);
     let corrective = appropo::player::FullyCorrectiveOptions::default();
-    for (method, slack) in [(Batch::default(), 0.02), (Batch::default().player(corrective), 1e-6)] {
+    for (method, slack) in [(Batch::default(), 0.005), (Batch::default().player(corrective), 1e-6)] {
         let options = BatchOptions::default().resamples(100usize);
         let found = only.solve(&method.options(options), &Budget::default(), 0, &mut ()).unwrap();
         assert!(found.certificate.distance <= slack, "{}", found.certificate.distance);
-        assert!(exactly(&problem, &found, "failure") <= 0.3 + slack + 0.03);
+        assert!(exactly(&problem, &found, "failure") <= 0.012 + slack + 0.01);
         let reward = exactly(&problem, &found, "reward");
         assert!((reward - best).abs() < 0.1 * best, "{reward} {best}");
         // The interval is about what the true value differs by.
         let estimate = found.off_policy.as_ref().unwrap();
         let place = problem.measures().range("failure").unwrap().start;
         let (low, high) = (estimate.lower[place], estimate.upper[place]);
-        assert!(low < high && high - low < 0.1, "{low} {high}");
-        assert!(low - 0.02 < exactly(&problem, &found, "failure"));
+        assert!(low < high && high - low < 0.02, "{low} {high}");
+        assert!(low - 0.005 < exactly(&problem, &found, "failure"));
     }
 }
 
@@ -235,7 +244,7 @@ fn what_was_not_logged_is_told() {
     let method = Batch::default().options(BatchOptions::default().resamples(2usize));
     let found = problem.solve(&method, &Budget::default(), 0, &mut ()).unwrap();
     let estimate = found.off_policy.as_ref().unwrap();
-    assert_eq!((estimate.value[0], estimate.unlogged), (1.0, Some(1.0)));
+    assert!((estimate.value[0] - 1.0).abs() + (estimate.unlogged.unwrap() - 1.0).abs() < 1e-12);
     let table = found.mixture.parts()[0].1.as_table().unwrap().into_owned();
     // The only action that was logged, and anything where none was.
     assert_eq!((table.probability(0, 0, 1), table.probability(0, 1, 0)), (1.0, 0.5));
@@ -286,9 +295,9 @@ fn sets_that_are_no_half_spaces_have_the_corrective_player() {
 /// A run taken up again from any of its rounds ends as if it had never stopped, bit for bit: tables, networks and players.
 #[test]
 fn going_on_from_any_round_comes_to_the_same() {
-    let world = safely(lake("4x4", true), 0.3);
+    let world = safely(lake("4x4", true), 0.012);
     let logs = logged(&world, 300, 1);
-    let problem = safely(Problem::builder(logs).discount(0.9), 0.3);
+    let problem = safely(Problem::builder(logs).discount(0.9), 0.012);
     let short = networks().n_iterations(3usize).gradient_steps(3usize).resamples(2usize);
     let table = BatchOptions::default().resamples(3usize);
     let corrective = appropo::player::FullyCorrectiveOptions::default();

@@ -157,7 +157,8 @@ impl Columns {
                 blocks.push((name, 1));
                 columns.push(column);
             } else if self.find(name).is_some() {
-                let problem = format!("there are columns \"{name}\" and \"{}\"; rename one of them", column.name);
+                let problem =
+                    format!("there are columns \"{name}\" and \"{}\"; rename one of them", column.name);
                 return Err(error(problem));
             } else if is_new {
                 let entries = self.numbered(name)?;

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import _appropo
 from ._appropo import ProblemError
 from .arguments import number, numbers, place, shown, whole
-from .environments import Measured, Transition, with_reward_and_steps
+from .environments import Measured, Transition, measured_by, with_reward_and_steps
 from .extras import needed
 from .policy import MixedPolicy
 from .spaces import Size, flattened
@@ -98,7 +98,8 @@ class Dataset:
         with needed("minari"):
             import minari
         loaded = minari.load_dataset(dataset) if isinstance(dataset, str) else dataset
-        how = with_reward_and_steps({} if measure is None else measure)
+        named = with_reward_and_steps({} if measure is None else measure)
+        how = {name: measured_by(name, of) for name, of in named.items()}
         seen_space, done_space = flattened(loaded.observation_space), loaded.action_space
         act = flattened(done_space)
         rows, done, measured = [], [], []
@@ -119,7 +120,8 @@ class Dataset:
                     # Minari keeps the info of the reset before those of steps.
                     info={key: _element(value, i + 1) for key, value in infos.items()},
                 )
-                measured.append({name: np.atleast_1d(numbers(name, of(step))).ravel() for name, of in how.items()})
+                found = {name: of(step) if callable(of) else of for name, of in how.items()}
+                measured.append({name: np.atleast_1d(numbers(name, value)).ravel() for name, value in found.items()})
             rows.append(np.array([np.atleast_1d(seen_space.flatten(one)).ravel() for one in seen], dtype=np.float64))
             done.extend(np.atleast_1d(act.flatten(one)).ravel() for one in taken)
             lengths.append(length)

@@ -4,7 +4,6 @@ use super::{Respond, Response};
 use crate::certificate::{Bound, ValueFunction};
 use crate::env::StopSignal;
 use crate::error::{Error, Result, dimension, finite};
-use crate::nn::Inputs;
 use crate::policy::{Actions, AnyPolicy, Mixed};
 use crate::random::Generator;
 use crate::rl::fitted::{
@@ -49,13 +48,9 @@ impl NetworkFit {
         move || if stop.as_ref().is_some_and(|stop| stop()) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    fn inputs(&self) -> Inputs {
-        self.rows.encoder().inputs()
-    }
-
     /// A network of every measurement's values.
     pub fn psi(&self, rng: &mut Generator) -> Result<Regression> {
-        Regression::new(self.inputs(), self.rows.actions(), self.sizes.len(), &self.options, rng)
+        Regression::new(&self.rows, self.sizes.len(), &self.options, rng)
     }
 
     /// What a policy measures, by fitted Q evaluation that goes on from what `psi` is.
@@ -79,7 +74,7 @@ impl NetworkFit {
 
 impl LoggedNetwork {
     pub fn new(fit: NetworkFit, rng: &mut Generator) -> Result<Self> {
-        let q = Regression::new(fit.inputs(), fit.rows.actions(), 1, &fit.options, rng)?;
+        let q = Regression::new(&fit.rows, 1, &fit.options, rng)?;
         let psi = fit.psi(rng)?;
         let rng = crate::random::split(rng);
         Ok(Self { fit, q, psi, known: Vec::new(), actions: Vec::new(), rng })

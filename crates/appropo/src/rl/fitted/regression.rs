@@ -28,12 +28,12 @@ pub(crate) struct Regression {
 impl Regression {
     /// With random parameters, and values near 0.
     pub fn new(
-        inputs: Inputs,
-        actions: usize,
+        rows: &LoggedRows,
         heads: usize,
         options: &FittedOptions,
         rng: &mut Generator,
     ) -> Result<Self> {
+        let (inputs, actions) = (rows.encoder().inputs(), rows.actions());
         let activation =
             if matches!(inputs, Inputs::OneHot(_)) { Activation::Relu } else { Activation::Tanh };
         let hidden = options.net_arch.clone();
