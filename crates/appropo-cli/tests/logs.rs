@@ -38,14 +38,34 @@ fn logs_are_recorded_learnt_from_and_checked_again() {
     let set = ["--set", "batch.dataset=log.csv", "--set", "batch.resamples=20", "--quiet"];
     let judged = appropo(&["solve", "lake.toml", "--method", "batch", "--run", "judged"]);
     let judged = { judged }.args(set).current_dir(folder).output().unwrap();
-    assert!(text(&judged).contains("by fitted evaluation, with 95% intervals from 20 resamples"), "{}", text(&judged));
+    assert!(
+        text(&judged).contains("by fitted evaluation, with 95% intervals from 20 resamples"),
+        "{}",
+        text(&judged)
+    );
     assert!(run(folder, &["verify", "judged"], 0).contains("computed again from 400 logged episodes"));
     // A run's policy is logged, too.
-    let more = ["record", "lake.toml", "--run", "judged", "--epsilon", "0.5", "--episodes", "3", "--out", "more.csv"];
+    let more = [
+        "record",
+        "lake.toml",
+        "--run",
+        "judged",
+        "--epsilon",
+        "0.5",
+        "--episodes",
+        "3",
+        "--out",
+        "more.csv",
+    ];
     run(folder, &more, 0);
     // Without one, the verdict stays open.
-    let logs = LAKE.replace("{ name = \"frozen-lake\", slippery = true }", "{ dataset = \"log.parquet\", states = 16 }");
-    fs::write(folder.join("logs.toml"), format!("{logs}\n[solve]\nmethod = \"batch\"\nrounds = 8\nbatch.resamples = 20\n")).unwrap();
+    let logs = LAKE
+        .replace("{ name = \"frozen-lake\", slippery = true }", "{ dataset = \"log.parquet\", states = 16 }");
+    fs::write(
+        folder.join("logs.toml"),
+        format!("{logs}\n[solve]\nmethod = \"batch\"\nrounds = 8\nbatch.resamples = 20\n"),
+    )
+    .unwrap();
     let said = run(folder, &["solve", "logs.toml", "--quiet", "--run", "open"], 4);
     assert!(said.contains("undecided: by logged data alone"), "{said}");
     assert!(said.contains("no fresh ones: this assumes that logged actions cover"), "{said}");
@@ -59,7 +79,9 @@ fn logs_are_recorded_learnt_from_and_checked_again() {
     let said = run(folder, &["verify", "open"], 0);
     assert!(said.contains("can't be checked from logs") && said.contains("verified: undecided"), "{said}");
     assert!(run(folder, &["evaluate", "open"], 2).contains("nobody can play"));
-    assert!(run(folder, &["solve", "logs.toml", "--method", "appropo"], 2).contains("use the method \"batch\""));
+    assert!(
+        run(folder, &["solve", "logs.toml", "--method", "appropo"], 2).contains("use the method \"batch\"")
+    );
     // Other data in their place are refused, and so are none.
     let known = files(&folder.join("open"));
     let bytes = fs::read(folder.join("log.parquet")).unwrap();
@@ -71,7 +93,9 @@ fn logs_are_recorded_learnt_from_and_checked_again() {
     assert_eq!(files(&folder.join("open")), known);
     // Forged intervals are found out, though every checksum fits.
     let forged = crate::runs::copy(&folder.join("open"), "logs_forged");
-    crate::runs::alter(&forged, "result.json", |text| text.replacen("\"unlogged\": 0.0", "\"unlogged\": 0.5", 2));
+    crate::runs::alter(&forged, "result.json", |text| {
+        text.replacen("\"unlogged\": 0.0", "\"unlogged\": 0.5", 2)
+    });
     let (status, said) = crate::runs::verify(&forged);
     assert_eq!(status, Some(5), "{said}");
 }

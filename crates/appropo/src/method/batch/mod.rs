@@ -1,34 +1,30 @@
+mod convex;
+mod fitted;
 mod gradient;
 mod search;
 
 use std::sync::Arc;
 
-use super::objective::about_constraints;
 use super::{Budget, Method, MethodEntry, Task};
-use crate::certificate::{Certificate, Verdict};
 use crate::env::StopSignal;
 use crate::env::dataset::{Dataset, Empirical};
 use crate::error::{Error, Result};
 use crate::evaluate::Judge;
-use crate::measurement::{Discounting, Selection};
-use crate::off_policy::{FittedEvaluation, NetworkEvaluation, OffPolicyEstimate, TableEvaluation, estimate};
+use crate::off_policy::{OffPolicyEstimate, estimate};
 use crate::options::{Given, Key, Kind, Options, Range, Result as OptionResult, Table, options, words};
-use crate::oracle::{LoggedNetwork, LoggedTable, NetworkFit, Respond};
 use crate::outcome::{Historian, History, Optimum, Outcome};
 use crate::player::{FullyCorrectiveOptions, MakePlayer, PlayerContext};
 use crate::policy::Mixed;
 use crate::problem::Problem;
 use crate::random::{self, Generator};
 use crate::registry::{Registry, with_options};
-use crate::rl::fitted::{FittedOptions, LoggedRows};
+use crate::rl::fitted::FittedOptions;
 use crate::set::ConvexSet;
-use crate::solver::{
-    Doubts, Maximum, Observer, Solution, Stop, StopRule, appropo, maximize, resume, resume_maximize,
-    with_free_objective,
-};
-use crate::vector;
+use crate::solver::{Observer, Solution, Stop};
 
-use search::{Game, HalfSpace, Search, half_spaces};
+use convex::played;
+use fitted::{Fitted, Function, iterations, objective_unit, selected, with_units};
+use search::{Game, Search, half_spaces};
 
 /// Rounds unless the budget says otherwise.
 const ROUNDS: usize = 200;
@@ -167,9 +163,9 @@ impl Batch {
     fn logs(&self, problem: &Problem) -> Result<Arc<Dataset>> {
         let env = problem.env();
         let Some(logs) = self.dataset.as_ref().or(env.logged()) else {
-            return Err(Error::Missing {
-                what: "a data set to learn from (batch.dataset = \"log.csv\")".into(),
-            });
+            return Err(Error::Objective(
+                "there are no logs to learn from; name them as batch.dataset = \"log.csv\", or as the environment".into(),
+            ));
         };
         logs.fitted_to(env.measures(), env.observations(), env.actions())
     }
@@ -280,173 +276,6 @@ fn estimating(seed: u64) -> Generator {
     let mut rng = random::generator(seed);
     random::split(&mut rng);
     random::split(&mut rng)
-}
-
-/// What constraints look at and, last, the objective.
-fn selected(problem: &Problem) -> Selection {
-    match problem.objective() {
-        Some(objective) => problem.target().selection_with(objective.entry, objective.direction.sign()),
-        None => problem.target().selection().clone(),
-    }
-}
-
-/// Regressions until a step that is discounted so often counts for 0.005.
-fn iterations(discounting: &Discounting) -> usize {
-    const LEAST_WEIGHT: f64 = 0.005;
-    let steps = LEAST_WEIGHT.ln() / discounting.gamma().max(1e-3).ln();
-    let most = discounting.horizon().unwrap_or(usize::MAX).min(2000);
-    (steps.ceil() as usize).clamp(1, most)
-}
-
-/// A function class with the data that it is fitted to.
-struct Fitted {
-    dataset: Arc<Dataset>,
-    function: Function,
-}
-
-enum Function {
-    Table(Arc<Empirical>),
-    Network(FittedOptions, Option<StopSignal>),
-}
-
-impl Fitted {
-    fn network(
-        &self,
-        options: &FittedOptions,
-        stop: Option<&StopSignal>,
-        problem: &Problem,
-    ) -> Result<NetworkFit> {
-        let selection = selected(problem);
-        let returns = returns(&self.dataset, &selection, problem.discounting());
-        let size = |k: usize| {
-            let most = returns.iter().map(|z| z[k].abs()).fold(0.0, f64::max);
-            if most > 1e-12 { most } else { 1.0 }
-        };
-        Ok(NetworkFit {
-            rows: LoggedRows::new(&self.dataset, &selection)?,
-            sizes: (0..selection.entries.len()).map(size).collect(),
-            gamma: problem.discounting().gamma(),
-            options: options.clone(),
-            stop: stop.cloned(),
-        })
-    }
-
-    fn oracle(&self, problem: &Problem, rng: &mut Generator) -> Result<Box<dyn Respond>> {
-        Ok(match &self.function {
-            Function::Table(empirical) => {
-                let (empirical, selection) = (Arc::clone(empirical), selected(problem));
-                Box::new(LoggedTable::new(empirical, &selection, *problem.discounting())?)
-            }
-            Function::Network(options, stop) => {
-                Box::new(LoggedNetwork::new(self.network(options, stop.as_ref(), problem)?, rng)?)
-            }
-        })
-    }
-
-    fn evaluation(&self, problem: &Problem) -> Result<Box<dyn FittedEvaluation + '_>> {
-        Ok(match &self.function {
-            Function::Table(empirical) => {
-                Box::new(TableEvaluation { empirical, discounting: *problem.discounting() })
-            }
-            Function::Network(options, stop) => Box::new(NetworkEvaluation {
-                fit: self.network(options, stop.as_ref(), problem)?,
-                selection: selected(problem),
-                dim: problem.measures().dim(),
-                learnt: Vec::new(),
-            }),
-        })
-    }
-}
-
-/// The discounted measurements of every logged episode.
-fn returns(dataset: &Dataset, selection: &Selection, discounting: &Discounting) -> Vec<Vec<f64>> {
-    let dim = dataset.measures().dim();
-    let one = |episode: crate::env::dataset::LoggedEpisode| {
-        let (mut sum, mut weight) = (vec![0.0; selection.entries.len()], 1.0);
-        for z in episode.z.chunks_exact(dim).take(discounting.horizon().unwrap_or(usize::MAX)) {
-            vector::add_scaled(&mut sum, weight, &selection.apply(z));
-            weight *= discounting.gamma();
-        }
-        sum
-    };
-    dataset.episodes().map(one).collect()
-}
-
-/// By how much something differs among episodes, or how large it is where it does not differ; 1 where it is always 0.
-fn unit(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
-    let size = if most > least { most - least } else { most.abs() };
-    if size > 1e-12 { size } else { 1.0 }
-}
-
-fn with_units(
-    half_spaces: Vec<HalfSpace>,
-    dataset: &Dataset,
-    selection: &Selection,
-    problem: &Problem,
-) -> Vec<HalfSpace> {
-    let returns = returns(dataset, selection, problem.discounting());
-    let unit_of = |normal: &[f64]| unit(returns.iter().map(|z| vector::dot(normal, &z[..normal.len()])));
-    half_spaces.into_iter().map(|found| HalfSpace { unit: unit_of(&found.normal), ..found }).collect()
-}
-
-fn objective_unit(dataset: &Dataset, selection: &Selection, problem: &Problem) -> f64 {
-    let returns = returns(dataset, selection, problem.discounting());
-    unit(returns.iter().map(|z| z.last().copied().unwrap_or(0.0)))
-}
-
-/// The same game with one of the players for any convex set. What answers prove, they prove of the logs' model: it ends the
-/// search, and is claimed nowhere.
-fn played(
-    problem: &Problem,
-    player: &dyn MakePlayer,
-    oracle: &mut dyn Respond,
-    budget: &Budget,
-    state: Option<&[u8]>,
-    observer: &mut dyn Observer,
-) -> Result<Solution> {
-    let (set, selection) = (problem.target().set(), selected(problem));
-    let radius = || Ok(None);
-    let rule = StopRule {
-        rounds: budget.rounds.unwrap_or(player.rounds()),
-        tolerance: budget.tolerance,
-        epsilon: budget.tolerance,
-        ..StopRule::default()
-    };
-    let context = PlayerContext {
-        measures: problem.measures(),
-        selection: &selection,
-        radius: &radius,
-        rounds: rule.rounds,
-        is_learning: false,
-    };
-    let solution = if problem.objective().is_some() {
-        let player = &mut *player.make(&with_free_objective(set)?, &context)?;
-        let found = match state {
-            None => maximize(set, player, oracle, &rule, observer)?,
-            Some(state) => resume_maximize(set, player, oracle, &rule, observer, state)?,
-        };
-        let Maximum { mixture, certificate, rounds, samples, stop, .. } = found;
-        Solution { mixture, certificate, rounds, samples, doubts: Doubts::default(), stop }
-    } else {
-        let player = &mut *player.make(set, &context)?;
-        match state {
-            None => appropo(set, player, oracle, &rule, observer)?,
-            Some(state) => resume(set, player, oracle, &rule, observer, state)?,
-        }
-    };
-    let mut solution = about_constraints(solution, set.dim());
-    let Certificate { tolerance, z_bar, distance, .. } = solution.certificate;
-    solution.certificate = Certificate {
-        verdict: Verdict::Undecided,
-        tolerance,
-        z_bar,
-        distance,
-        lower_bound: 0.0,
-        separation: None,
-        confidence: None,
-    };
-    Ok(solution)
 }
 
 /// What came out where there is nothing but logs.
