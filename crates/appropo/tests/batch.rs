@@ -1,5 +1,6 @@
 //! Learning from logs: data sets, the models they make, and what is learnt and claimed from them.
 
+use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -196,9 +197,9 @@ fn a_constraint_that_binds_is_held_in_the_model_of_logs() {
         let options = BatchOptions::default().resamples(100usize);
         let found = only.solve(&method.options(options), &Budget::default(), 0, &mut ()).unwrap();
         assert!(found.certificate.distance <= slack, "{}", found.certificate.distance);
-        assert!(exactly(&problem, &found, "failure") <= 0.012 + slack + 0.01);
-        let reward = exactly(&problem, &found, "reward");
-        assert!((reward - best).abs() < 0.1 * best, "{reward} {best}");
+        let (failure, reward) = (exactly(&problem, &found, "failure"), exactly(&problem, &found, "reward"));
+        assert!(failure <= 0.012 + slack + 0.003, "{failure}");
+        assert!(reward >= 0.9 * best, "{reward} {best}");
         // The interval is about what the true value differs by.
         let estimate = found.off_policy.as_ref().unwrap();
         let place = problem.measures().range("failure").unwrap().start;
@@ -323,12 +324,14 @@ fn going_on_from_any_round_comes_to_the_same() {
     }
 }
 
-/// All that an outcome says, as bytes.
-fn bytes(outcome: &Outcome) -> (Vec<u8>, String) {
+/// All that an outcome says: a hash of its mixture, and the rest.
+fn bytes(outcome: &Outcome) -> (u64, String) {
     let mut saver = Saver::default();
     saver.put(&outcome.mixture);
     let said = (&outcome.certificate, &outcome.off_policy, outcome.rounds, &outcome.stop);
-    (saver.into_bytes(), format!("{said:?}"))
+    let mut hash = std::hash::DefaultHasher::new();
+    saver.into_bytes().hash(&mut hash);
+    (hash.finish(), format!("{said:?}"))
 }
 
 #[test]

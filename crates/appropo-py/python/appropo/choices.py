@@ -473,7 +473,8 @@ class Batch(Choice):
 
     bound: B, the most that all multipliers add up to, in units of what logged episodes vary by. By default 10.
 
-    eta: η, how fast multipliers follow violations; it falls by the root of the rounds. By default 5.
+    eta: η, how fast multipliers follow violations; it is divided by the root of the sum of their squares. By
+    default 2.
 
     gap: ω, the primal-dual gap at which the search ends, in the same units. By default 0.01.
 

@@ -27,7 +27,7 @@ use fitted::{Fitted, Function, iterations, objective_unit, selected, with_units}
 use search::{Game, Search, half_spaces};
 
 /// Rounds unless the budget says otherwise.
-const ROUNDS: usize = 200;
+const ROUNDS: usize = 500;
 
 words! {
     /// What is fitted to logs.
@@ -50,8 +50,8 @@ options! {
         fitted: Option<FunctionClass> = Kind::Word(FunctionClass::WORDS), optional "\"network\"";
         /// B, the most that all multipliers add up to, in units of what logged episodes vary by.
         bound: f64 = Kind::Number(Range::POSITIVE), defaulted "10";
-        /// η, how fast multipliers follow violations; it falls by the root of the rounds.
-        eta: f64 = Kind::Number(Range::POSITIVE), defaulted "5";
+        /// η, how fast multipliers follow violations; it is divided by the root of the sum of their squares.
+        eta: f64 = Kind::Number(Range::POSITIVE), defaulted "2";
         /// ω, the primal-dual gap at which the search ends, in the same units.
         gap: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0.01";
         /// How often episodes are resampled for intervals; by default 200 times for tables and 10 times for networks.

@@ -4,7 +4,7 @@ use super::{FittedOptions, LoggedRows};
 use crate::error::{Result, finite};
 use crate::nn::{Activation, Gains, Inputs, Mlp, Optimizer, Rule, Scratch, Shape, clip};
 use crate::random::{self, Generator};
-use crate::state::{Loader, Saver};
+use crate::state::{Loader, Saver, misfit};
 
 /// Rows that pass through the network at once.
 const ROWS: usize = 256;
@@ -152,10 +152,17 @@ impl Regression {
     }
 
     pub fn save(&self, to: &mut Saver) {
+        to.put_shared(&self.network);
         to.put_all(&self.parameters);
     }
 
+    /// Takes it back, with the network that policies share.
     pub fn load(&mut self, from: &mut Loader) -> Result<()> {
+        let network: Arc<Mlp> = from.get_shared()?;
+        if network.shape() != self.network.shape() {
+            return Err(misfit("a network has another shape"));
+        }
+        self.network = network;
         from.get_finite("a parameter", &mut self.parameters)
     }
 }
