@@ -1,9 +1,9 @@
 """Learning from logs on the 8×8 frozen lake without slip: how many logged episodes it takes.
 
-The problem is to reach the goal, at discount 0.9, with at most 0.1 of the hole cost. Logs are of actions drawn at random
-("random"), or of the best policy with four in five actions drawn at random ("epsilon"). What was learnt is judged exactly
-by the known model, which the learner never sees. A row is a size of data set; it says in how many of the seeds the mixture's
-cost keeps the bound, and in how many it also has 95% of the best reward.
+The problem is to reach the goal, at discount 0.9, with at most 0.1 of the hole cost. Logs are of actions drawn at
+random ("random"), or of the best policy with four in five actions drawn at random ("epsilon"). What was learnt is
+judged exactly by the known model, which the learner never sees. A row is a size of data set; it says in how many of the
+seeds the mixture's cost keeps the bound, and in how many it also has 95% of the best reward.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use appropo::dataset::{Dataset as Logged, Step};
+use appropo::env::Space;
 use appropo::measurement::{Discounting, Measures};
 use appropo::record::{Recording, record as play};
 use appropo_file::dataset::{Format, encode, read};
@@ -43,8 +44,8 @@ impl Dataset {
     ) -> PyResult<Self> {
         let measures = Measures::new(measures.iter().map(|(name, count)| (name.as_str(), *count)));
         let (seen, done, z) = (seen.as_slice()?, done.as_slice()?, z.as_slice()?);
-        let (observations, actions) = (observations.into(), actions.into());
-        let widths = [appropo::env::Space::entries(&observations), actions.entries(), measures.dim()];
+        let (observations, actions): (Space, Space) = (observations.into(), actions.into());
+        let widths = [observations.entries(), actions.entries(), measures.dim()];
         let mut builder = Logged::builder(measures, observations, actions);
         let row = |numbers: &'_ [f64], width: usize, row: usize| -> PyResult<Vec<f64>> {
             let found = numbers.get(row * width..(row + 1) * width);

@@ -6,10 +6,9 @@ import sys
 import types
 from pathlib import Path
 
+import appropo as ap
 import numpy as np
 import pytest
-
-import appropo as ap
 
 LAKE = ap.BuiltIn("frozen-lake", {"slippery": False})
 SAFE = ap.measure("failure") <= 0.1
@@ -38,7 +37,7 @@ def test_arrays():
         ("never ends", {"truncated": np.array([False, False, False])}),
         ("actions has 2 rows; expected 3", {"actions": np.array([1, 0])}),
         ("row 1 of observations is", {"next_observations": np.array([2, 2, 1])}),
-        ("the measure \"cost\" is NaN", {"measures": {"cost": np.array([0.0, np.nan, 0.5])}}),
+        ('the measure "cost" is NaN', {"measures": {"cost": np.array([0.0, np.nan, 0.5])}}),
         ("the action is 1; expected 0", {"action_size": 1}),
     ]:
         with pytest.raises(ap.ProblemError, match=said.replace("[", r"\[")):

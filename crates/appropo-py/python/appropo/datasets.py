@@ -71,7 +71,9 @@ class Dataset:
             if len(array) != len(seen):
                 raise ProblemError(f"{name} has {len(array)} rows; expected {len(seen)}, as observations has")
         if not len(seen) or not ends[-1]:
-            raise ProblemError("the last episode never ends; write True in the last row of truncated where a log breaks off")
+            raise ProblemError(
+                "the last episode never ends; write True in the last row of truncated where a log breaks off"
+            )
         lasts = np.flatnonzero(ends)
         firsts = np.concatenate([[0], lasts[:-1] + 1])
         inner = ~ends[:-1]
