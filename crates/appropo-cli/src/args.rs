@@ -75,6 +75,8 @@ pub enum Command {
         #[arg(long)]
         onnx: String,
     },
+    /// Log episodes of a policy, or with random actions, as a data set to learn from
+    Record(Record),
     /// Make one policy of the mixture of a run, evaluate it afresh, and write it as a run of its own
     Distil(Distil),
     /// Write the report of a run as an HTML page, or one that compares several runs
@@ -135,6 +137,27 @@ pub struct Recording {
     /// Print one JSON object and nothing else
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+pub struct Record {
+    /// A problem file, or the name of a built-in problem
+    pub problem: String,
+    /// The data set to write: a name that ends in .csv or .parquet
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub out: String,
+    /// How many episodes to log
+    #[arg(long, default_value_t = 1000, value_parser = one_or_more)]
+    pub episodes: usize,
+    /// Log the mixture of this run; without it every action is drawn at random
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub run: Option<String>,
+    /// The probability that an action of the run's mixture is drawn at random instead
+    #[arg(long, default_value_t = 0.0, value_parser = probability, requires = "run")]
+    pub epsilon: f64,
+    /// The seed of all random draws
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
 }
 
 #[derive(Args)]
@@ -357,6 +380,20 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if (0.0..=1e6).contains(&number) => Ok(number),
         _ => Err("expected a number of seconds from 0 to 1000000".into()),
+    }
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..=1.0).contains(&number) => Ok(number),
+        _ => Err("expected a number between 0 and 1".into()),
+    }
+}
+
+fn one_or_more(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=100_000_000) => Ok(count),
+        _ => Err("expected a whole number between 1 and 100,000,000".into()),
     }
 }
 

@@ -57,6 +57,9 @@ fn is_of_problem(error: &Error) -> bool {
             | Error::OutOfRange { .. }
             | Error::Unsuitable { .. }
             | Error::UnknownMeasure { .. }
+            | Error::Dataset { .. }
+            | Error::UnloggedMeasure { .. }
+            | Error::OnlyLogged
     )
 }
 

@@ -66,6 +66,9 @@ fn text(problem: &Problem, method: &dyn Method, outcome: &Outcome, seconds: Opti
         number(outcome.certificate.lower_bound),
         count(outcome.mixture.parts().len(), "policy", "policies"),
     );
+    if let Some(estimate) = &outcome.off_policy {
+        let _ = write!(text, "\n{}", estimate.table(problem));
+    }
     let evidence = outcome.evidence();
     if !evidence.is_empty() {
         let _ = writeln!(text, "{evidence}");

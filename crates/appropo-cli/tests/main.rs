@@ -6,6 +6,7 @@ mod architecture;
 mod command_line;
 mod distilling;
 mod kills;
+mod logs;
 mod networks;
 mod options;
 mod problem_file;

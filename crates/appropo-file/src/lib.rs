@@ -19,9 +19,11 @@
 //! ```
 
 mod built_in;
+pub mod dataset;
 mod diagnostic;
 mod document;
 mod keys;
+mod logs;
 mod problem_file;
 mod read;
 mod reader;

@@ -1,8 +1,9 @@
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 use appropo::constraint::{Constraint, Target};
-use appropo::env::{EnvEntry, EnvSpec, external};
+use appropo::env::{EnvEntry, EnvSpec, external, logged};
 use appropo::error::Error;
 use appropo::evaluate::best_measurement;
 use appropo::measurement::Measures;
@@ -18,19 +19,26 @@ use appropo::utility::Utility;
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
 use crate::keys::{BUDGET, CONSTRAINT, NAME, OBJECTIVE, ROOT};
+use crate::logs::Logs;
 use crate::problem_file::{ProblemFile, Reader};
 
-/// Reads a whole problem file.
-pub fn read(reader: &Reader, name: &str, document: Document) -> std::result::Result<ProblemFile, Diagnostic> {
+/// Reads a whole problem file. Data sets lie beside it.
+pub fn read(
+    reader: &Reader,
+    name: &str,
+    folder: &Path,
+    document: Document,
+) -> std::result::Result<ProblemFile, Diagnostic> {
+    let logs = Logs::beside(folder);
     let (problem, settings) =
-        problem(reader, name, &document.table).map_err(|error| document.diagnostic(error))?;
+        problem(reader, name, &logs, &document.table).map_err(|error| document.diagnostic(error))?;
     let problem = match reader.objective.clone() {
         Some((utility, direction)) => problem
             .with_objective(utility, direction)
             .map_err(|error| Diagnostic::nowhere("", error.to_string()))?,
         None => problem,
     };
-    let solve = solve_settings(reader, &problem, &settings);
+    let solve = settings_with(reader, &logs, &problem, &settings);
     let (method, budget, seed) = solve.map_err(|mut error| {
         // What stands in the file in its place is not to blame.
         if is_set(&reader.settings, &error.path) {
@@ -46,7 +54,7 @@ pub fn read(reader: &Reader, name: &str, document: Document) -> std::result::Res
 pub fn environment(reader: &Reader, environment: &Table, discount: f64) -> Result<Problem> {
     let mut table = Table::new([("discount", discount)]);
     table.set("environment", environment.clone());
-    problem(reader, "environment", &table).map(|(problem, _)| problem)
+    problem(reader, "environment", &Logs::beside(Path::new("")), &table).map(|(problem, _)| problem)
 }
 
 /// Whether a value is among settings rather than in the file that they are put over.
@@ -82,11 +90,11 @@ pub fn nowhere(error: &OptionError) -> Diagnostic {
     )
 }
 
-fn problem(reader: &Reader, name: &str, table: &Table) -> Result<(Problem, Table)> {
+fn problem(reader: &Reader, name: &str, logs: &Logs, table: &Table) -> Result<(Problem, Table)> {
     let root = Given::read(table, &ROOT)?;
     let (discount, environment) = (root.require("discount")?, root.require("environment")?);
     let gamma = discount.number()?;
-    let (env, horizon) = env(reader, &environment, &discount, gamma)?;
+    let (env, horizon) = env(reader, logs, &environment, &discount, gamma)?;
     let stated = Problem::builder(env.clone()).name(name).discount(gamma).horizon(horizon).build();
     let stated = stated.map_err(|error| match &error {
         Error::OutOfRange { what, .. } if what == "horizon" => {
@@ -96,6 +104,8 @@ fn problem(reader: &Reader, name: &str, table: &Table) -> Result<(Problem, Table
         _ => discount.error(error),
     })?;
     let mut builder = Problem::builder(env.clone()).name(name).discount(gamma).horizon(horizon);
+    let table = &logs.with_means(table, env.measures(), gamma, horizon)?;
+    let root = Given::read(table, &ROOT)?;
     for item in root.get("constraint").map_or(Ok(Vec::new()), |entry| entry.items())? {
         builder = builder.constraint(constraint(reader, &item, &stated)?);
     }
@@ -113,6 +123,7 @@ fn problem(reader: &Reader, name: &str, table: &Table) -> Result<(Problem, Table
         Some(Value::Table(table)) => table.clone(),
         _ => Table::default(),
     };
+    logs.place(&mut settings);
     overlay(&mut settings, &reader.settings);
     Ok((problem, settings))
 }
@@ -155,18 +166,37 @@ pub fn overlay(settings: &mut Table, over: &Table) {
 /// The environment and the horizon.
 fn env(
     reader: &Reader,
+    logs: &Logs,
     environment: &Entry,
     discount: &Entry,
     gamma: f64,
 ) -> Result<(EnvSpec, Option<usize>)> {
     let registry = &reader.registry;
     let open = environment.open_table()?;
-    let name = open.get(NAME.name).ok_or_else(|| nameless(&open, registry.environments()))?;
+    let of_logs = logged::NAME.into();
+    let name = match open.get(NAME.name) {
+        // The key says what it is.
+        None if open.get(logged::NAME).is_some() => Entry::alone(NAME.name, &of_logs),
+        None => return Err(nameless(&open, registry.environments())),
+        Some(name) => name,
+    };
     let entry = registry.environment(&name)?;
-    let given = environment.table([&NAME].into_iter().chain(entry.keys))?;
+    let keys = entry.keys.iter().chain(open.get(NAME.name).map(|_| &NAME));
+    let given = environment.table(keys)?;
+    let mut options = Table::default();
+    if entry.name == logged::NAME {
+        let (dataset, path) = logs.environment(&given)?;
+        for stated in given.entries().into_iter().filter(|stated| stated.key != NAME.name) {
+            options.set(stated.key.as_str(), stated.value.clone());
+        }
+        let horizon = options.remove("horizon").map(|_| given.count("horizon")).transpose()?;
+        options.set(logged::NAME, path);
+        options.set(logged::CHECKSUM.name, dataset.checksum());
+        let spec = EnvSpec::from(dataset).stated_as(entry.name, options);
+        return Ok((spec, horizon.map(|steps| steps as usize)));
+    }
     let made = (entry.read)(&given, gamma);
     let spec = made.map_err(|error| at_discount(error, &given, discount))?;
-    let mut options = Table::default();
     for stated in given.entries().into_iter().filter(|stated| stated.key != NAME.name) {
         options.set(stated.key.as_str(), stated.value.clone());
     }
@@ -320,7 +350,21 @@ pub fn solve_settings(
     problem: &Problem,
     settings: &Table,
 ) -> Result<(Arc<dyn Method>, Budget, u64)> {
+    let logs = Logs::beside(Path::new(""));
+    let mut settings = settings.clone();
+    logs.place(&mut settings);
+    settings_with(reader, &logs, problem, &settings)
+}
+
+/// The same with paths of data sets in full.
+fn settings_with(
+    reader: &Reader,
+    logs: &Logs,
+    problem: &Problem,
+    settings: &Table,
+) -> Result<(Arc<dyn Method>, Budget, u64)> {
     let registry = reader.registry.clone().with_external_oracle(reader.externals.oracle.clone());
+    let registry = registry.with_datasets(logs.reader());
     let open = Given::open(settings, Vec::new());
     let tables = registry.option_tables();
     let known = solve_keys(&registry);
@@ -352,7 +396,7 @@ pub fn solve_settings(
     // Of an environment that is not here a file can't tell whether it has a model.
     let is_here = !problem.env().is_external() || reader.externals.env.is_some();
     if is_here {
-        method.check(problem).map_err(|error| at_choice(&given, error))?;
+        problem.check(method.as_ref()).map_err(|error| at_choice(&given, error))?;
         method.table(problem, &budget).map_err(|error| at_choice(&given, error))?;
     }
     Ok((method, budget, given.count("seed")?))

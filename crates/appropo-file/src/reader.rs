@@ -41,7 +41,8 @@ impl Reader {
 
     /// Reads the text of a file: what the problem is called, and what the file is called in messages.
     pub fn read(&self, name: &str, file: &str, text: &str) -> Result<ProblemFile, Diagnostic> {
-        read::read(self, name, document::Document::parse(file, text)?)
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        read::read(self, name, folder, document::Document::parse(file, text)?)
     }
 
     /// An environment alone, by a table as `[environment]` has it: a problem without constraints.

@@ -4,11 +4,12 @@ use std::ops::Bound;
 
 use serde_json::{Map, Value, json};
 
-use appropo::env::EnvEntry;
+use appropo::env::{EnvEntry, logged};
 use appropo::options::{Key, Kind, Presence, Range, VECTORS};
 use appropo::registry::Registry;
 
 use crate::keys::{CONSTRAINT, NAME, OBJECTIVE, ROOT};
+use crate::logs::MEAN;
 use crate::read::solve_keys;
 
 /// A JSON Schema (draft 2020-12) of problem files.
@@ -112,8 +113,8 @@ fn kind(kind: &Kind) -> Value {
             ways.extend(random.map(table));
             json!({ "anyOf": ways })
         }
-        Kind::Vector => json!({ "anyOf": [one_of(&VECTORS), numbers] }),
-        Kind::PerEntry => json!({ "anyOf": [{ "type": "number" }, one_of(&VECTORS), numbers] }),
+        Kind::Vector => json!({ "anyOf": [one_of(&VECTORS), numbers, table(&MEAN)] }),
+        Kind::PerEntry => json!({ "anyOf": [{ "type": "number" }, one_of(&VECTORS), numbers, table(&MEAN)] }),
         Kind::Pair => {
             json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 })
         }
@@ -165,5 +166,11 @@ fn environment(world: &EnvEntry) -> Value {
     schema["title"] = world.name.into();
     schema["description"] = world.about.into();
     schema["properties"]["name"] = json!({ "const": world.name, "description": world.about });
+    if world.name == logged::NAME
+        && let Some(required) = schema["required"].as_array_mut()
+    {
+        // The key says what it is.
+        required.retain(|key| key != NAME.name);
+    }
     schema
 }

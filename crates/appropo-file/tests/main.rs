@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod corpus;
+mod datasets;
 mod expert;
 mod registering;

@@ -42,6 +42,9 @@ pub fn of_library(error: &Error) -> PyErr {
         | Error::Dimension { .. }
         | Error::NotFinite { .. }
         | Error::Unsuitable { .. }
+        | Error::Dataset { .. }
+        | Error::UnloggedMeasure { .. }
+        | Error::OnlyLogged
         | Error::UnknownMeasure { .. } => ProblemError::new_err(text),
         _ => AppropoError::new_err(text),
     }

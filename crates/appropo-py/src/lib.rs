@@ -1,6 +1,7 @@
 //! The Python extension: thin classes over the library, with what Python brings in turned into its traits.
 
 mod constraint;
+mod dataset;
 mod errors;
 mod model;
 mod network;
@@ -19,6 +20,8 @@ use pyo3::prelude::*;
 mod _appropo {
     #[pymodule_export]
     use super::constraint::Constraint;
+    #[pymodule_export]
+    use super::dataset::{Dataset, record};
     #[pymodule_export]
     use super::errors::{AppropoError, ProblemError, RunError, SetError, WorldError};
     #[pymodule_export]

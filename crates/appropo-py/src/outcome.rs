@@ -5,7 +5,7 @@ use std::sync::Arc;
 use appropo::certificate::Separation;
 use appropo::error::Error;
 use appropo::outcome::Outcome as Found;
-use appropo::verify::verify;
+use appropo::verify::{verify, verify_off_policy};
 use appropo_file::Reader;
 use appropo_run::about::Times;
 use appropo_run::evaluation::evaluate;
@@ -182,6 +182,24 @@ impl Outcome {
         Ok(Some(found))
     }
 
+    /// What logs say, where they were learnt from.
+    fn logged<'py>(&self, py: Python<'py>, problem: &Problem) -> PyResult<Option<Named<'py>>> {
+        let Some(estimate) = &self.found.off_policy else { return Ok(None) };
+        let found = Named::new(py);
+        found.set_item("value", named(py, problem, &estimate.value)?)?;
+        found.set_item("lower", named(py, problem, &estimate.lower)?)?;
+        found.set_item("upper", named(py, problem, &estimate.upper)?)?;
+        found.set_item("level", estimate.level)?;
+        found.set_item("resamples", estimate.resamples)?;
+        found.set_item("episodes", estimate.episodes)?;
+        found.set_item("steps", estimate.steps)?;
+        found.set_item("checksum", &estimate.checksum)?;
+        found.set_item("fitted", &estimate.fitted)?;
+        found.set_item("unlogged", estimate.unlogged)?;
+        found.set_item("assumptions", estimate.assumptions())?;
+        Ok(Some(found))
+    }
+
     /// The claim with all that is needed to check it again.
     #[getter]
     fn certificate<'py>(&self, py: Python<'py>) -> PyResult<Named<'py>> {
@@ -262,9 +280,14 @@ impl Outcome {
     }
 
     /// Computes the claim again: what was checked of it, and whether it holds.
-    fn verify(&self, py: Python, problem: &Problem, seed: u64) -> PyResult<(String, bool)> {
+    fn verify(&self, py: Python, problem: &Problem, plan: &Plan, seed: u64) -> PyResult<(String, bool)> {
         problem.forget();
-        let checked = py.detach(|| verify(&problem.problem, &self.found, seed));
+        let (inner, found) = (&problem.problem, &self.found);
+        let checked = py.detach(|| {
+            let checked = verify(inner, found, seed)?;
+            let of_logs = verify_off_policy(inner, plan.method.as_ref(), found)?;
+            Ok(checked.into_iter().chain(of_logs).collect::<Vec<_>>())
+        });
         let mut lines: Vec<String> =
             problem.problem.statements().map(|statement| format!("claim   {statement}")).collect();
         let verdict = match problem.unless_raised(Ok(checked))? {

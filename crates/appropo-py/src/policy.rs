@@ -12,7 +12,7 @@ use crate::errors::{AppropoError, WorldError};
 /// The policies of a mixture.
 #[pyclass(frozen, module = "appropo._appropo")]
 pub struct Policy {
-    mixture: Mixed,
+    pub(crate) mixture: Mixed,
     observations: Space,
     actions: Space,
     acting: Mutex<Acting>,

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 
 use crate::Raised;
 use crate::constraint::Constraint;
+use crate::dataset::Dataset;
 use crate::errors::{of_files, of_library, of_problem};
 use crate::model::Model;
 use crate::world::{PythonWorld, World};
@@ -69,6 +70,30 @@ impl Env {
     fn model(model: &Model, about: &str) -> Self {
         let spec = EnvSpec::from(Arc::clone(&model.0)).given_by_caller();
         let spec = described(spec, about);
+        Self { spec, horizon: None, raised: Raised::default() }
+    }
+
+    /// Logged episodes, in which nobody can play. Those of a file are named by it.
+    #[staticmethod]
+    fn logged(dataset: &Dataset, file: Option<&str>, about: &str) -> Self {
+        let spec = EnvSpec::from(Arc::clone(&dataset.0));
+        let spec = match file {
+            None => described(spec.given_by_caller(), about),
+            Some(file) => {
+                let mut options = Table::new([("dataset", file), ("checksum", dataset.0.checksum())]);
+                let counts = [("states", spec.observations().count()), ("choices", spec.actions().count())];
+                for (key, count) in counts {
+                    count.into_iter().for_each(|count| options.set(key, count));
+                }
+                if let Space::Continuous(bounds) = spec.actions()
+                    && bounds.iter().all(|(low, high)| low.is_finite() && high.is_finite())
+                {
+                    options.set("lower", bounds.iter().map(|(low, _)| *low).collect::<Vec<_>>());
+                    options.set("upper", bounds.iter().map(|(_, high)| *high).collect::<Vec<_>>());
+                }
+                spec.stated_as(appropo::env::logged::NAME, options)
+            }
+        };
         Self { spec, horizon: None, raised: Raised::default() }
     }
 

@@ -235,7 +235,7 @@ fn advanced<'py>(py: Python<'py>, part: &Progress) -> PyResult<Bound<'py, PyDict
 }
 
 /// Asks Python now and then whether Ctrl-C was pressed.
-fn stop(raised: Raised) -> StopSignal {
+pub(crate) fn stop(raised: Raised) -> StopSignal {
     let asked = std::sync::Mutex::new(Instant::now());
     Arc::new(move || {
         let Ok(mut asked) = asked.lock() else { return true };

@@ -50,7 +50,12 @@ pub fn page_of(problem: &Problem, outcome: &Outcome, about: &About, text: &str, 
         distance: certificate.distance,
         lower_bound: certificate.lower_bound,
         tolerance: certificate.tolerance,
-        confidence: outcome.evaluation.as_ref().map(|evaluation| evaluation.confidence),
+        confidence: match (&outcome.evaluation, &outcome.off_policy) {
+            (Some(evaluation), _) => Some(evaluation.confidence),
+            (None, Some(estimate)) => Some(estimate.level),
+            (None, None) => None,
+        },
+        is_logged: outcome.rests_on_logs(),
         objective: outcome.objective.as_ref().map(|found| Objective {
             goal: found.direction.word().into(),
             measure: found.measure.clone(),
@@ -155,10 +160,14 @@ fn parts(problem: &Problem, mixture: &Mixed, scalars: &[Scalar]) -> Vec<Part> {
 fn measure(scalar: &Scalar, problem: &Problem, outcome: &Outcome) -> Measure {
     let selected = problem.target().selection().apply(&outcome.measurements);
     let (lower, upper) = scalar.range(problem);
-    let interval = match (&scalar.kind, &outcome.evaluation) {
-        (ScalarKind::Entry(held), Some(evaluation)) => held.first().map(|(place, factor)| {
+    let interval = match (&scalar.kind, &outcome.evaluation, &outcome.off_policy) {
+        (ScalarKind::Entry(held), Some(evaluation), _) => held.first().map(|(place, factor)| {
             let (mean, radius) = (evaluation.mean[*place], evaluation.radii[*place]);
             [(mean - radius) / factor, (mean + radius) / factor]
+        }),
+        (ScalarKind::Entry(held), None, Some(estimate)) => held.first().map(|(place, _)| {
+            let entry = problem.target().selection().entries[*place].0;
+            [estimate.lower[entry], estimate.upper[entry]]
         }),
         _ => None,
     };

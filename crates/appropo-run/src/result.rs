@@ -7,6 +7,7 @@ use appropo::confidence::Evaluation;
 use appropo::env::{EnvSpec, Space};
 use appropo::error::{Error as LibraryError, Result as LibraryResult};
 use appropo::nn::Inputs;
+use appropo::off_policy::OffPolicyEstimate;
 use appropo::outcome::{Optimum, Outcome};
 use appropo::policy::{Act, Actions, AnyPolicy, ExternalPolicy, Mixed, Tensor};
 use appropo::problem::Problem;
@@ -40,6 +41,45 @@ pub struct Summary {
     seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     objective: Option<ObjectiveSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logged: Option<LoggedSummary>,
+}
+
+/// What an outcome says of logs, for people and other programs.
+#[derive(Debug, Serialize)]
+struct LoggedSummary {
+    checksum: String,
+    episodes: usize,
+    steps: usize,
+    level: f64,
+    resamples: usize,
+    #[serde(serialize_with = "in_order")]
+    intervals: Vec<(String, Value)>,
+    unlogged: Option<f64>,
+    assumptions: Vec<&'static str>,
+}
+
+impl LoggedSummary {
+    fn of(problem: &Problem, estimate: &OffPolicyEstimate) -> Self {
+        let intervals = problem.measures().iter().filter_map(|(name, range)| {
+            let pair = |i: usize| json!([estimate.lower[i], estimate.upper[i]]);
+            let is_known = range.clone().all(|i| estimate.lower[i].is_finite());
+            is_known.then(|| {
+                let value = if range.len() == 1 { pair(range.start) } else { range.map(pair).collect() };
+                (name.to_owned(), value)
+            })
+        });
+        Self {
+            checksum: estimate.checksum.clone(),
+            episodes: estimate.episodes,
+            steps: estimate.steps,
+            level: estimate.level,
+            resamples: estimate.resamples,
+            intervals: intervals.collect(),
+            unlogged: estimate.unlogged,
+            assumptions: estimate.assumptions(),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -101,6 +141,7 @@ impl Summary {
             seconds,
             seed: outcome.seed,
             objective: outcome.objective.as_ref().map(ObjectiveSummary::of),
+            logged: outcome.off_policy.as_ref().map(|estimate| LoggedSummary::of(problem, estimate)),
         }
     }
 
@@ -116,6 +157,9 @@ pub(crate) struct ResultFile {
     #[serde(deserialize_with = "or_unknown")]
     pub z: Vec<f64>,
     pub evaluation: Option<Evaluation>,
+    /// What logs say, where they were learnt from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_policy: Option<OffPolicyEstimate>,
     /// Why the search ended.
     pub stop: StopWord,
     /// What went wrong on the way, if anything did.
@@ -231,6 +275,7 @@ pub(crate) fn result_file(outcome: &Outcome, log: LogDigest) -> ResultFile {
     ResultFile {
         z: outcome.measurements.clone(),
         evaluation: outcome.evaluation.clone(),
+        off_policy: outcome.off_policy.clone(),
         stop: (&outcome.stop).into(),
         failure: outcome.failure().map(ToString::to_string),
         log,
@@ -256,6 +301,7 @@ pub fn read(directory: &Directory, problem: &Problem, revive: Option<&Revive>) -
         stop: result.stop(),
         measurements: result.z,
         evaluation: result.evaluation,
+        off_policy: result.off_policy,
         mixture: mixture(directory, problem.env(), revive)?,
         rounds: result.oracle_calls,
         samples: result.samples,
@@ -305,6 +351,11 @@ pub(crate) fn read_files(directory: &Directory, problem: &Problem) -> Result<(Re
         lengths.push((files::RESULT, "evaluation.radii", evaluation.radii.len(), selected));
         lengths.push((files::RESULT, "evaluation.measured", evaluation.measured.dim(), all));
         lengths.push((files::RESULT, "evaluation.quantiles", evaluation.quantiles.columns(), all + 1));
+    }
+    if let Some(estimate) = &result.off_policy {
+        lengths.push((files::RESULT, "off_policy.value", estimate.value.len(), all));
+        lengths.push((files::RESULT, "off_policy.lower", estimate.lower.len(), all));
+        lengths.push((files::RESULT, "off_policy.upper", estimate.upper.len(), all));
     }
     match lengths.into_iter().find(|(.., found, expected)| found != expected) {
         None => Ok((result, claim)),

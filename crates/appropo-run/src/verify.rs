@@ -108,7 +108,8 @@ fn check(
     let (summary, result) = (Summary::of(problem, &outcome, None), result_file(&outcome, stated.log));
     says_nothing_else(directory, &summary, &result, &claim)?;
     let checked = appropo::verify::verify(problem, &outcome, episodes.unwrap_or(seed.wrapping_add(1)))?;
-    lines.extend(checked.into_iter().map(|line| format!("ok      {line}")));
+    let of_logs = appropo::verify::verify_off_policy(problem, method, &outcome)?;
+    lines.extend(checked.into_iter().chain(of_logs).map(|line| format!("ok      {line}")));
     directory.is_as_written(files::RUN, &about)?;
     directory.is_as_written(MANIFEST, &policies::manifest(directory)?)?;
     directory.is_as_written(files::CERTIFICATE, &claim)?;

@@ -122,6 +122,27 @@ pub enum Error {
     /// A saved state does not belong to what it is to be taken back into.
     #[error("the saved state can't be used: {problem}; it may be of another problem, or damaged")]
     State { problem: String },
+    /// A row of a data set can't be part of one.
+    #[error("{file}{}row {row}: {problem}", if file.is_empty() { "" } else { ", " })]
+    Dataset {
+        /// What the data set is called; empty where it has no name.
+        file: String,
+        /// From 1.
+        row: usize,
+        /// What was found and what was expected.
+        problem: String,
+    },
+    /// A data set lacks something that the world measures.
+    #[error(
+        "the data set does not have the measure \"{name}\" of the world; it has {}",
+        known.join(", ")
+    )]
+    UnloggedMeasure { name: String, known: Vec<String> },
+    /// Someone wants to play where there are only logs.
+    #[error(
+        "the environment is a data set, in which nobody can play; use the method \"batch\", which learns from logs alone"
+    )]
+    OnlyLogged,
     /// Someone asked to stop.
     #[error("stopped on request")]
     Interrupted,

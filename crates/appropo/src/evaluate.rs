@@ -107,6 +107,7 @@ impl<'a> Judge<'a> {
             certificate: solution.certificate,
             measurements: Vec::new(),
             evaluation: None,
+            off_policy: None,
             mixture: solution.mixture,
             rounds: solution.rounds,
             samples: solution.samples,

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use crate::certificate::{Ceiling, Certificate, Verdict};
 use crate::confidence::{Evaluation, Finding};
 use crate::error::{Error, Result};
+use crate::off_policy::OffPolicyEstimate;
 use crate::oracle::{Exact, Planner};
 use crate::policy::Mixed;
 use crate::problem::{Direction, Problem};
@@ -24,6 +25,8 @@ pub struct Outcome {
     pub measurements: Vec<f64>,
     /// What fresh episodes say, where the policy was learnt.
     pub evaluation: Option<Evaluation>,
+    /// What logs say, where the policy was learnt from logs.
+    pub off_policy: Option<OffPolicyEstimate>,
     /// The mixed policy.
     pub mixture: Mixed,
     /// Rounds played, each with a call of the oracle.
@@ -164,6 +167,13 @@ impl Outcome {
                     number(*lower_bound)
                 )
             }
+            Verdict::Undecided if self.rests_on_logs() => {
+                let what = match *distance <= *tolerance {
+                    true => "seems to satisfy every constraint".into(),
+                    false => format!("misses the constraints by {}", number(*distance)),
+                };
+                format!("undecided: by logged data alone the mixed policy {what}")
+            }
             Verdict::Undecided if *distance <= 1e-12 => {
                 "undecided: the mixed policy seems to satisfy every constraint, but not surely enough".into()
             }
@@ -175,9 +185,16 @@ impl Outcome {
         }
     }
 
-    /// What fresh episodes say, in a sentence; empty where there were none.
+    /// Whether all that is known of the mixture is what logs say.
+    pub fn rests_on_logs(&self) -> bool {
+        self.off_policy.is_some() && self.evaluation.is_none()
+    }
+
+    /// What fresh episodes say, or logs where there are none, in a sentence; empty where there are neither.
     pub fn evidence(&self) -> String {
-        let Some(evaluation) = &self.evaluation else { return String::new() };
+        let Some(evaluation) = &self.evaluation else {
+            return self.off_policy.as_ref().map_or(String::new(), OffPolicyEstimate::sentence);
+        };
         let says = match evaluation.finding {
             Finding::Inside => "the whole confidence region satisfies every constraint",
             Finding::Outside => "the confidence region violates a constraint",

@@ -271,8 +271,16 @@ impl Problem {
             return Err(Error::Objective("the problem has no constraint and no objective; add one".into()));
         }
         budget.check()?;
-        method.check(self)?;
+        self.check(method)?;
         method.run(self, Task { budget, seed, from: from.into(), observer })
+    }
+
+    /// Whether a method can solve it; the error says what to use instead.
+    pub fn check(&self, method: &dyn Method) -> Result<()> {
+        if self.env.logged().is_some() && method.is_playing() {
+            return Err(Error::OnlyLogged);
+        }
+        method.check(self)
     }
 
     pub(crate) fn model(&self) -> Option<&Arc<TabularMdp>> {

@@ -1,8 +1,10 @@
 //! Every set, environment, player, oracle, learner and method by name. Lists, readers, schemas and suggestions go by it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::constraint::Stated;
+use crate::env::dataset::Dataset;
 use crate::env::{self, EnvEntry};
 use crate::error::{Error, Result as LibraryResult};
 use crate::method::{self, Method, MethodEntry};
@@ -25,6 +27,19 @@ pub struct Registry {
     learners: Vec<&'static LearnerEntry>,
     methods: Vec<&'static MethodEntry>,
     external_oracle: Option<Arc<dyn MakeOracle>>,
+    datasets: Datasets,
+}
+
+/// Reads the data set of a path, or says what is wrong with it.
+pub type ReadDataset = Arc<dyn Fn(&str) -> std::result::Result<Arc<Dataset>, String> + Send + Sync>;
+
+#[derive(Clone, Default)]
+struct Datasets(Option<ReadDataset>);
+
+impl fmt::Debug for Datasets {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Datasets").field(&self.0.is_some()).finish()
+    }
 }
 
 impl Default for Registry {
@@ -44,6 +59,7 @@ impl Registry {
             learners: rl::LEARNERS.to_vec(),
             methods: method::ENTRIES.to_vec(),
             external_oracle: None,
+            datasets: Datasets::default(),
         }
     }
 
@@ -93,6 +109,25 @@ impl Registry {
     pub fn with_external_oracle(mut self, oracle: Option<Arc<dyn MakeOracle>>) -> Self {
         self.external_oracle = oracle;
         self
+    }
+
+    /// The same where problems that name the files of data sets have them read by this.
+    pub fn with_datasets(mut self, read: ReadDataset) -> Self {
+        self.datasets = Datasets(Some(read));
+        self
+    }
+
+    /// The data set of a path, if its checksum is as stated; `None` where no one reads data sets.
+    pub fn dataset(&self, path: &Entry, checksum: Option<&Entry>) -> Result<Option<Arc<Dataset>>> {
+        let Some(read) = &self.datasets.0 else { return Ok(None) };
+        let dataset = read(path.text()?).map_err(|problem| path.error(problem))?;
+        match checksum.map(|entry| Ok((entry, entry.text()?))).transpose()? {
+            Some((entry, stated)) if stated != dataset.checksum() => Err(entry.error(format!(
+                "the data have the checksum {}; expected {stated}: they are not those that this was written for",
+                dataset.checksum()
+            ))),
+            _ => Ok(Some(dataset)),
+        }
     }
 
     /// The sets.

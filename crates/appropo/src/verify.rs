@@ -4,10 +4,13 @@ use crate::certificate::Verdict;
 use crate::confidence::{Evaluation, REFUSAL};
 use crate::error::{Error, Result};
 use crate::evaluate::{claim, exact_measurement, fresh_sample, judged, settings};
+use crate::method::Method;
+use crate::off_policy::OffPolicyEstimate;
 use crate::oracle::{Exact, Planner};
 use crate::outcome::{Optimum, Outcome};
 use crate::problem::Problem;
 use crate::random;
+use crate::set::ConvexSet;
 
 /// Differences up to this, relative to the size of the numbers, are rounding.
 const ROUNDING: f64 = 1e-7;
@@ -23,6 +26,7 @@ pub fn verify(problem: &Problem, outcome: &Outcome, seed: u64) -> Result<Vec<Str
     let mut checked = Vec::new();
     match exact_measurement(problem, &outcome.mixture) {
         Some(exact) => in_model(problem, outcome, &exact, &mut checked)?,
+        None if outcome.rests_on_logs() => by_logs(problem, outcome)?,
         None => by_episodes(problem, outcome)?,
     }
     objective(problem, outcome, &mut checked)?;
@@ -87,6 +91,75 @@ fn by_episodes(problem: &Problem, outcome: &Outcome) -> Result<()> {
         return Err(refuted("the certificate is not what the result's episodes allow to claim"));
     }
     agree("the measurements", &outcome.measurements, evaluation.measured.mean())
+}
+
+/// What is claimed where there is nothing but logs: nothing beyond what they say.
+fn by_logs(problem: &Problem, outcome: &Outcome) -> Result<()> {
+    let Some(estimate) = &outcome.off_policy else { return Err(refuted("there are no logs")) };
+    let (target, certificate) = (problem.target(), &outcome.certificate);
+    let z_bar = target.selection().apply(&estimate.value);
+    agree("the measurements of the constraints", &certificate.z_bar, &z_bar)?;
+    agree("the distance", &[certificate.distance], &[target.set().distance(&z_bar)])?;
+    let is_modest = certificate.verdict == Verdict::Undecided
+        && certificate.confidence.is_none()
+        && certificate.separation.is_none()
+        && certificate.lower_bound == 0.0;
+    let known = |z: &[f64]| z.iter().copied().filter(|value| !value.is_nan()).collect::<Vec<_>>();
+    match is_modest {
+        true => agree("the measurements", &known(&outcome.measurements), &known(&estimate.value)),
+        false => Err(refuted("logs alone decide nothing, but the certificate claims more than undecided")),
+    }
+}
+
+/// Computes what logs say of a mixture again, by the method that learnt from them. `None` where it learns from none.
+pub fn verify_off_policy(
+    problem: &Problem,
+    method: &dyn Method,
+    outcome: &Outcome,
+) -> Result<Option<String>> {
+    if outcome.failure().is_some() && outcome.off_policy.is_none() {
+        return Ok(None);
+    }
+    let found = method.off_policy(problem, &outcome.mixture, outcome.seed)?;
+    let (claimed, found) = match (&outcome.off_policy, found) {
+        (None, None) => return Ok(None),
+        (Some(claimed), Some(found)) => (claimed, found),
+        _ => return Err(refuted("the method and the result do not agree on whether logs were learnt from")),
+    };
+    let of = |estimate: &OffPolicyEstimate| {
+        let OffPolicyEstimate { checksum, episodes, steps, fitted, resamples, .. } = estimate.clone();
+        (checksum, episodes, steps, fitted, resamples)
+    };
+    if of(claimed) != of(&found) || claimed.level != found.level {
+        return Err(refuted(
+            "what logs say is claimed of other data, or of another fit, than the problem names",
+        ));
+    }
+    let known =
+        |numbers: &[f64]| numbers.iter().map(|v| if v.is_nan() { 0.0 } else { *v }).collect::<Vec<_>>();
+    for (what, claimed, found) in [
+        ("the fitted values", &claimed.value, &found.value),
+        ("the lower ends of intervals", &claimed.lower, &found.lower),
+        ("the upper ends of intervals", &claimed.upper, &found.upper),
+    ] {
+        agree(what, &known(claimed), &known(found))?;
+        if claimed.iter().zip(found).any(|(a, b)| a.is_nan() != b.is_nan()) {
+            return Err(refuted(format!(
+                "{what} are claimed where they are not known, or left out where they are"
+            )));
+        }
+    }
+    agree(
+        "the share that was not logged",
+        &Vec::from_iter(claimed.unlogged),
+        &Vec::from_iter(found.unlogged),
+    )?;
+    Ok(Some(format!(
+        "fitted values and intervals, computed again from {} logged episodes with checksum {}; that the logs cover what the \
+         policy does, and that it measures the same when it is played, can't be checked from logs",
+        found.episodes,
+        &found.checksum[..found.checksum.len().min(12)],
+    )))
 }
 
 /// What is claimed of the objective: its value is one of the measurements, which are checked apart, its interval follows from

@@ -5,6 +5,7 @@
 mod allocations;
 mod apprenticeship;
 mod architecture;
+mod batch;
 mod concave;
 mod confidence;
 mod cpo;

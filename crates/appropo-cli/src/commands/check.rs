@@ -1,5 +1,6 @@
 use std::fmt::Write;
 
+use appropo::outcome::count;
 use appropo::registry::Registry;
 use appropo_file::{ProblemFile, Reader, written, written_solve};
 
@@ -18,14 +19,18 @@ pub fn run(problem: &str, explain: bool, overrides: &Overrides) -> Result<Output
     let mut text = format!("{}: the problem is well stated\n\n", problem.name());
     let discounting = problem.discounting();
     let horizon = discounting.horizon().map_or("no horizon".into(), |h| format!("horizon {h}"));
-    let size = match problem.env().model() {
-        Some(model) => format!(
+    let size = match (problem.env().model(), problem.env().logged()) {
+        (_, Some(logs)) => {
+            let episodes = count(logs.episodes().len(), "logged episode", "logged episodes");
+            format!("{episodes} of {} steps, in which nobody can play", logs.steps())
+        }
+        (Some(model), None) => format!(
             "{} states, {} actions, {} transitions",
             model.states(),
             model.actions(),
             model.transitions()
         ),
-        None => "no model: to be learnt by playing".into(),
+        (None, None) => "no model: to be learnt by playing".into(),
     };
     let _ = writeln!(text, "world       {size}; discount {}, {horizon}", discounting.gamma());
     let measures = problem.measures().iter().map(|(name, range)| match range.len() {

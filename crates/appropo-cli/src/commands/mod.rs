@@ -5,6 +5,7 @@ mod evaluate;
 mod export;
 mod list;
 mod play;
+mod record;
 mod report;
 mod solve;
 mod verify;
@@ -34,6 +35,7 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Evaluate { folder, episodes, seed, json } => evaluate::run(folder, *episodes, *seed, *json),
         Command::Play { folder, seed, delay } => play::run(folder, *seed, *delay),
         Command::Export { folder, onnx } => export::run(folder, onnx),
+        Command::Record(arguments) => record::run(arguments),
         Command::Distil(arguments) => distil::run(arguments),
         Command::Report { folders, out } => report::run(folders, out.as_deref()),
         Command::Maximize(arguments) => solve::optimize(arguments, Direction::Maximize),

@@ -28,6 +28,7 @@ from .choices import (
     RCPO,
     SAC,
     Apprenticeship,
+    Batch,
     Blackwell,
     Exact,
     FrankWolfe,
@@ -45,6 +46,7 @@ from .choices import (
     Universal,
 )
 from .constraints import Constraint
+from .datasets import Dataset, record
 from .environments import BuiltIn, Transition, info
 from .measures import Measure, measure, norm
 from .policy import MixedPolicy
@@ -96,6 +98,7 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Ball",
+    "Batch",
     "Blackwell",
     "Box",
     "BuiltIn",
@@ -103,6 +106,7 @@ __all__ = [
     "Constraint",
     "ConvexSet",
     "Custom",
+    "Dataset",
     "Ellipsoid",
     "Entropy",
     "Exact",
@@ -154,6 +158,7 @@ __all__ = [
     "measure",
     "minimize",
     "norm",
+    "record",
     "resume",
     "smooth_minimum",
     "solve",

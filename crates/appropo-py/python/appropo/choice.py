@@ -20,7 +20,8 @@ class Choice:
     def _given(self) -> dict[str, Any]:
         """The options that were given, without those that all learners share."""
         named = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "learned"}
-        return {name: value for name, value in named.items() if value is not None}
+        # A data set is named by its file.
+        return {name: getattr(value, "_file", value) for name, value in named.items() if value is not None}
 
     def tables(self) -> dict[str, Any]:
         """Its options as the table [solve] of a problem file has them."""

@@ -545,3 +545,52 @@ class StateAugmented(Choice):
     learning: Any = None
     kp: Any = None
     ki: Any = None
+class Batch(Choice):
+    """Learning from logged episodes alone: fitted Q iteration against multipliers.
+
+    dataset: The file of the logs; by default they are the environment's.
+
+    checksum: The checksum of the data, so that others in their place are refused; a run writes it down.
+
+    fitted: What is fitted; by default a table where observations and actions are counted and no net_arch is given.
+
+    bound: B, the most that all multipliers add up to, in units of what logged episodes vary by. By default 10.
+
+    eta: η, how fast multipliers follow violations; it is divided by the root of the sum of their squares. By
+    default 2.
+
+    gap: ω, the primal-dual gap at which the search ends, in the same units. By default 0.01.
+
+    resamples: How often episodes are resampled for intervals; by default 200 times for tables and 10 times for
+    networks.
+
+    net_arch: Of networks: units of each hidden layer; by default one layer of 64, or two where observations are
+    numbers.
+
+    learning_rate: Of networks: the first step size of Adam, which falls to a tenth within a fit; by default 0.01,
+    or 0.001 where observations are numbers.
+
+    n_iterations: Of networks: regressions of a fit; by default as many as it takes for a discounted step to count
+    for 0.005.
+
+    gradient_steps: Of networks: steps of Adam of each regression. By default 50.
+
+    batch_size: Of networks: logged steps that a step of Adam takes; all of them where no more than 1024 differ. By
+    default 256.
+    """
+
+    kind = "method"
+    name = "batch"
+
+    dataset: Any = None
+    checksum: Any = None
+    fitted: Any = None
+    bound: Any = None
+    eta: Any = None
+    gap: Any = None
+    resamples: Any = None
+    net_arch: Any = None
+    learning_rate: Any = None
+    n_iterations: Any = None
+    gradient_steps: Any = None
+    batch_size: Any = None

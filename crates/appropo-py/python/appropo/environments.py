@@ -96,7 +96,7 @@ class Played:
         self.observed = flattened(env.observation_space, counts)
         self._see = self.observed.flatten
         self._act = acted(env.action_space)
-        self._parts = [_part(name, how) for name, how in measure.items()]
+        self._parts = [measured_by(name, how) for name, how in measure.items()]
         self._previous: Any = None
         if hasattr(env, "submit_action"):
             self.submit_action = lambda action: env.submit_action(self._act(action))
@@ -189,7 +189,7 @@ def with_reward_and_steps(measure: Any) -> dict[str, Measured]:
     return {"reward": "reward", "steps": 1.0, **measure}
 
 
-def _part(name: str, how: Measured) -> Any:
+def measured_by(name: str, how: Measured) -> Any:
     if isinstance(how, str):
         return _reward if how == "reward" else Info(how)
     if callable(how):

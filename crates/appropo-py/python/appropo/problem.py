@@ -12,6 +12,7 @@ from ._appropo import Problem as _Problem
 from .arguments import counted, meant, number, place, shown, text, whole
 from .choice import Choice
 from .constraints import Constraint
+from .datasets import Dataset
 from .environments import BuiltIn, Measured, Played, Transition, maker, with_reward_and_steps, worlds
 from .oracles import Asked
 from .policy import Shape
@@ -24,10 +25,11 @@ from .tabular import model_of
 class Problem(Shared):
     """A world, what is measured along its episodes, and the constraints on the expected long-term measurements.
 
-    ``env`` is the id of a Gymnasium or MO-Gymnasium environment, a function that makes one, an environment, or the name
-    of a built-in world. ``measure`` says how each measure is found in a step: a number, the key of an entry of
-    ``info``, or a function of the :class:`Transition`. The reward is always there as "reward", the number of steps
-    as "steps". ``horizon`` cuts episodes off; without one they end as the environment says.
+    ``env`` is the id of a Gymnasium or MO-Gymnasium environment, a function that makes one, an environment, the name
+    of a built-in world, or a :class:`Dataset` of logged episodes. ``measure`` says how each measure is found in a step:
+    a number, the key of an entry of ``info``, or a function of the :class:`Transition`. The reward is always there as
+    "reward", the number of steps as "steps". ``horizon`` cuts episodes off; without one they end as the environment
+    says.
     """
 
     #: Makes another copy of the world, as Python plays it.
@@ -50,8 +52,13 @@ class Problem(Shared):
         self._shape = Shape()
         if isinstance(env, str) and env in worlds():
             env = BuiltIn(env)
-        is_built_in = isinstance(env, BuiltIn)
-        if isinstance(env, BuiltIn):
+        is_built_in = isinstance(env, BuiltIn | Dataset)
+        if isinstance(env, Dataset):
+            if measure:
+                raise ProblemError("a data set has measures of its own; leave measure out")
+            file = None if env._path is None else env._file
+            core, by_default, self._played = Env.logged(env._core, file, "a data set"), "dataset", _only_logged
+        elif isinstance(env, BuiltIn):
             if measure:
                 raise ProblemError(f"{env.name} has measures of its own; leave measure out")
             core, by_default = Env.built_in(env.name, dict(env.settings), discount, horizon), env.name
@@ -71,7 +78,7 @@ class Problem(Shared):
         self._sets: list[ConvexSet] = [target for _, target in built]
         self._core = _Problem(self.name, core, [constraint for constraint, _ in built], discount, horizon)
         # Mistakes are told where the problem is made, not where it is solved.
-        self._core.plan({})
+        self._core.plan({"method": "batch"} if isinstance(env, Dataset) else {})
 
     @classmethod
     def load(cls, name_or_path: str | Path) -> Problem:
@@ -208,6 +215,10 @@ def _played_in(env: BuiltIn, discount: float, horizon: int | None) -> Callable[.
 
 def _entry(name: str) -> Callable[[Transition], Any]:
     return lambda step: step.info["z"][name]
+
+
+def _only_logged(_: int | None = None) -> Played:
+    raise ProblemError('the environment is a data set, in which nobody can play; use the method "batch"')
 
 
 def _unknown(_: int | None = None) -> Played:

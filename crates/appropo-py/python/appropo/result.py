@@ -114,6 +114,14 @@ class Result(Shared):
         return self._outcome.evaluation
 
     @property
+    def logged(self) -> dict[str, Any] | None:
+        """What logs say of the policy, where it was learnt from logs: value, lower and upper end of every measure.
+
+        Its "assumptions" can't be checked from logs, and no verdict rests on it.
+        """
+        return self._outcome.logged(self._core)
+
+    @property
     def failure(self) -> str | None:
         """What went wrong on the way, if anything did."""
         return self._outcome.failure
@@ -188,7 +196,7 @@ class Result(Shared):
             raise RunError(f"{self._core.missing} is Python's and not here; load the run with ap.load(folder, problem)")
         self._outcome.must_act()
         if self.folder is None:
-            said, holds = self._outcome.verify(self._core, 1 if seed is None else seed)
+            said, holds = self._outcome.verify(self._core, self._plan, 1 if seed is None else seed)
         else:
             # The problem is a part of the claim, so it is read again as well.
             core = _Problem.of_run(self.folder, self._problem._core, self._asked)

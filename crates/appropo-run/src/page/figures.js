@@ -155,7 +155,7 @@ function measureFigure(run) {
         ? " A constraint on several numbers is shown by its slack."
         : "") +
       (hasInterval
-        ? ` The dot and bar at the end are the value and ${intervalName(run)} from fresh episodes.`
+        ? ` The dot and bar at the end are the value and ${intervalName(run)} from ${run.is_logged ? "logged" : "fresh"} episodes.`
         : "") +
       (isCut ? " Early rounds far outside are cut off." : ""),
   );

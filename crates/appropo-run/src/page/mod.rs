@@ -53,6 +53,8 @@ pub struct Page {
     pub tolerance: f64,
     /// The level of the intervals; none where everything is exact.
     pub confidence: Option<f64>,
+    /// Whether they rest on logged episodes, and no fresh ones were played.
+    pub is_logged: bool,
     /// What was optimised.
     pub objective: Option<Objective>,
     /// The rows of the table of constraints.

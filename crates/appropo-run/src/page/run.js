@@ -99,8 +99,9 @@ function constraintTable(run) {
     holding === constraints.length
       ? "All constraints hold"
       : `${holding} of ${countOf(constraints.length, "constraint")} hold`;
+  const source = run.is_logged ? " by logged data, none of it confirmed by fresh episodes" : "";
   return table(
-    `${verdict}. Slack is how far the value is inside its bound; a negative slack is a violation.` +
+    `${verdict}${source}. Slack is how far the value is inside its bound; a negative slack is a violation.` +
       (isExact ? " Values are exact, so there are no intervals." : ""),
     columns,
     constraints,
@@ -146,6 +147,11 @@ async function copy(text, button) {
   }, 1500);
 }
 
+function confidence(run) {
+  if (run.is_logged) return "none: logged data decide nothing";
+  return isNumber(run.confidence) ? write(run.confidence) : "exact";
+}
+
 function reproduction(run) {
   const button = html("button", { type: "button", onclick: () => copy(run.command, button) }, "copy");
   return [
@@ -157,7 +163,7 @@ function reproduction(run) {
         ["version", run.version],
         ["seed", run.seed],
         ["tolerance", write(run.tolerance)],
-        ["confidence", isNumber(run.confidence) ? write(run.confidence) : "exact"],
+        ["confidence", confidence(run)],
       ].map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value))),
     ),
     html("p", {}, "The problem file, below and in the run’s folder, states every setting of the run."),

@@ -10,11 +10,13 @@ mod tabular;
 pub mod bandit;
 pub mod cart_pole;
 pub mod cliff_walking;
+pub mod dataset;
 pub mod deep_sea_treasure;
 pub mod external;
 pub mod frozen_lake;
 pub mod garnet;
 pub mod gridworld;
+pub mod logged;
 pub mod mars_rover;
 pub mod point_mass;
 
@@ -141,7 +143,7 @@ impl fmt::Debug for dyn Environment {
 }
 
 /// The environments that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&EnvEntry; 10] = [
+pub(crate) static ENTRIES: [&EnvEntry; 11] = [
     &mars_rover::ENTRY,
     &deep_sea_treasure::ENTRY,
     &frozen_lake::ENTRY,
@@ -151,6 +153,7 @@ pub(crate) static ENTRIES: [&EnvEntry; 10] = [
     &point_mass::ENTRY,
     &garnet::ENTRY,
     &gridworld::ENTRY,
+    &logged::ENTRY,
     &external::ENTRY,
 ];
 

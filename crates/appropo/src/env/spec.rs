@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::dataset::Dataset;
 use super::{Environment, Grid, Selected, Simulator, Space, TabularMdp, World};
 use crate::error::{Error, Result};
 use crate::measurement::{Measures, Selection};
@@ -23,6 +24,7 @@ pub struct EnvSpec {
     make: MakeEnvironment,
     num_envs: usize,
     is_external: bool,
+    logged: Option<Arc<Dataset>>,
     stated: Option<(String, Table)>,
 }
 
@@ -86,8 +88,19 @@ impl EnvSpec {
             make,
             num_envs: 1,
             is_external: false,
+            logged: None,
             stated: None,
         }
+    }
+
+    /// An environment of which there are only logs.
+    pub(super) fn of_logs(
+        measures: Measures,
+        spaces: (Space, Space),
+        make: MakeEnvironment,
+        logged: Arc<Dataset>,
+    ) -> Self {
+        Self { logged: Some(logged), ..Self::new(measures, spaces, make) }
     }
 
     /// The same environment, as one that the calling program gives: files can describe it, but not make it.
@@ -136,6 +149,11 @@ impl EnvSpec {
     /// The map, where the states are cells of one.
     pub fn grid(&self) -> Option<&Grid> {
         self.grid.as_ref()
+    }
+
+    /// The logs, where there is nothing else and nobody can play.
+    pub fn logged(&self) -> Option<&Arc<Dataset>> {
+        self.logged.as_ref()
     }
 
     /// How many environments learners play in at once.

@@ -2,6 +2,7 @@
 
 mod apprenticeship;
 mod appropo;
+mod batch;
 mod cpo;
 mod distil;
 mod lagrangian;
@@ -14,6 +15,7 @@ mod state_augmented;
 
 pub use apprenticeship::{Apprenticeship, ApprenticeshipAlgorithm, ApprenticeshipOptions};
 pub use appropo::{Appropo, AppropoOptions, ObjectiveSearch};
+pub use batch::{Batch, BatchOptions, FunctionClass};
 pub use cpo::Cpo;
 pub use distil::{Distil, DistilOptions, DistilledPolicy};
 pub use lagrangian::{Lagrangian, LagrangianOptions};
@@ -29,8 +31,10 @@ use std::sync::Arc;
 
 use crate::env::StopSignal;
 use crate::error::{Result, in_range};
+use crate::off_policy::OffPolicyEstimate;
 use crate::options::{Given, Registered, Result as OptionResult, Table};
 use crate::outcome::{History, Outcome};
+use crate::policy::Mixed;
 use crate::problem::Problem;
 use crate::registry::Registry;
 use crate::solver::Observer;
@@ -55,6 +59,16 @@ pub trait Method: fmt::Debug + Send + Sync {
 
     /// Whether policies come from playing rather than from planning.
     fn is_learning(&self, problem: &Problem) -> bool;
+
+    /// Whether it needs a world, to play or to plan in, and logs alone are not enough.
+    fn is_playing(&self) -> bool {
+        true
+    }
+
+    /// What logs say of a mixture that it found with this seed, computed again; `None` where it learns from none.
+    fn off_policy(&self, _: &Problem, _: &Mixed, _seed: u64) -> Result<Option<OffPolicyEstimate>> {
+        Ok(None)
+    }
 }
 
 /// How much a solve may take, and what counts as solved.
@@ -178,7 +192,7 @@ pub struct Resume {
 pub type MethodEntry = Registered<fn(&Given, &Registry) -> OptionResult<Arc<dyn Method>>>;
 
 /// The methods that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&MethodEntry; 10] = [
+pub(crate) static ENTRIES: [&MethodEntry; 11] = [
     &appropo::ENTRY,
     &occupancy::ENTRY,
     &apprenticeship::ENTRY,
@@ -188,5 +202,6 @@ pub(crate) static ENTRIES: [&MethodEntry; 10] = [
     &last_iterate::ENTRY,
     &state_augmented::ENTRY,
     &maxent::ENTRY,
+    &batch::ENTRY,
     &distil::ENTRY,
 ];

@@ -43,6 +43,18 @@ fields! {
     bool: |entry| entry.flag();
 }
 
+impl Field for String {
+    fn read(entry: &Entry) -> Result<Self> {
+        entry.name().map(str::to_owned)
+    }
+    fn default(given: &Given, key: &str) -> Result<Self> {
+        given.default(key)
+    }
+    fn value(&self) -> Option<Value> {
+        Some(self.as_str().into())
+    }
+}
+
 impl Field for Vec<usize> {
     fn read(entry: &Entry) -> Result<Self> {
         entry.items()?.iter().map(usize::read).collect()

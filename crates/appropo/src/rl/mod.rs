@@ -5,6 +5,7 @@ mod backward_induction;
 mod chain;
 mod cloning;
 mod encoder;
+pub(crate) mod fitted;
 mod frame;
 mod learner;
 mod natural_gradient;
