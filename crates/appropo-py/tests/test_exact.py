@@ -112,12 +112,12 @@ def test_an_expert_is_learnt_from():
         assert near.measurements["reward"] > 0.95 * expert["reward"]
     ball = ap.Problem(world, [ap.norm(ap.measure("features") - expert["features"]) <= 0.5], discount=0.95)
     assert ap.solve(ball, method="apprenticeship").verdict == "feasible"
-    with pytest.raises(ap.ProblemError, match="\"features\" is neither bounds nor half-spaces"):
+    with pytest.raises(ap.ProblemError, match='"features" is neither bounds nor half-spaces'):
         ap.solve(ball, method=ap.Apprenticeship(algorithm="lpal"))
 
 
 def test_multiplicative_weights_keep_room():
     result = ap.solve(rover(SAFE, FAST), player=ap.Hedge())
     assert result.verdict == "feasible"
-    with pytest.raises(ap.ProblemError, match="\"hedge\" needs constraints that are bounds or half-spaces"):
+    with pytest.raises(ap.ProblemError, match='"hedge" needs constraints that are bounds or half-spaces'):
         ap.solve(rover(diversity(0.12)), player=ap.Hedge(eta=0.1))
