@@ -176,7 +176,7 @@ impl Columns {
     fn count(&self, what: &str, columns: &[&Column]) -> Result<usize> {
         let mut most = 0.0f64;
         for column in columns {
-            let is_wrong = |value: &f64| !(*value >= 0.0 && *value < MOST && value.fract() == 0.0);
+            let is_wrong = |value: &f64| !((0.0..MOST).contains(value) && value.fract() == 0.0);
             if let Some(row) = column.values.iter().position(is_wrong) {
                 let problem = format!(
                     "the column \"{}\" has {}; expected a whole number, 0 or more; numbers that are not counted stand in \"{what}_0\"",
@@ -268,7 +268,7 @@ fn at(column: &Column, row: usize, expected: &str) -> DatasetError {
 
 fn whole(column: &Column, row: usize) -> Result<u64> {
     let value = column.values[row];
-    let is_whole = value >= 0.0 && value < LARGEST_COUNT && value.fract() == 0.0;
+    let is_whole = (0.0..LARGEST_COUNT).contains(&value) && value.fract() == 0.0;
     if is_whole { Ok(value as u64) } else { Err(at(column, row, "a whole number, 0 or more")) }
 }
 

@@ -79,6 +79,54 @@ class ConvexSet:
         """
 
 @final
+class Dataset:
+    """
+    Logged episodes.
+    """
+    @property
+    def checksum(self, /) -> str:
+        """
+        A checksum of all that was logged.
+        """
+    @property
+    def episodes(self, /) -> int:
+        """
+        How many episodes there are.
+        """
+    def mean(self, /, discount: SupportsFloat | SupportsIndex, horizon: SupportsIndex | None) -> Incomplete:
+        """
+        The mean discounted measurement of its episodes.
+        """
+    @property
+    def measures(self, /) -> list[tuple[str, int]]:
+        """
+        Names and numbers of entries of the measures.
+        """
+    @staticmethod
+    def of_arrays(measures: SupportsGetItem[int, tuple[str, SupportsIndex]], observations: SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], actions: SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], lengths: SupportsGetItem[int, SupportsIndex], terminated: SupportsGetItem[int, bool], seen: Incomplete, done: Incomplete, z: Incomplete) -> Dataset:
+        """
+        Episodes of these lengths: observations have a row more than steps in each.
+        """
+    @staticmethod
+    def read(path: str | PathLike[str]) -> Dataset:
+        """
+        The data set of a file.
+        """
+    @property
+    def steps(self, /) -> int:
+        """
+        Steps of all episodes.
+        """
+    def with_spaces(self, /, observations: SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]] | None, actions: SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]] | None) -> Dataset:
+        """
+        The same with other numbers of observations and actions, or bounds.
+        """
+    def write(self, /, path: str | PathLike[str]) -> None:
+        """
+        Writes a file that is not there yet.
+        """
+
+@final
 class Env:
     """
     An environment as a problem has it.
@@ -92,6 +140,11 @@ class Env:
     def external(make: Any, observations: SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], actions: SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], measures: SupportsGetItem[int, tuple[str, SupportsIndex]], num_envs: SupportsIndex, about: str) -> Env:
         """
         Environments that `make(copy)` makes, `num_envs` of which are played in at once.
+        """
+    @staticmethod
+    def logged(dataset: Dataset, file: str | None, about: str) -> Env:
+        """
+        Logged episodes, in which nobody can play. Those of a file are named by it.
         """
     @staticmethod
     def model(model: Model, about: str) -> Env:
@@ -183,6 +236,10 @@ class Outcome:
         """
         The rounds, one array a column.
         """
+    def logged(self, /, problem: Problem) -> dict[str, Any] | None:
+        """
+        What logs say, where they were learnt from.
+        """
     @property
     def lower_bound(self, /) -> float:
         """
@@ -243,7 +300,7 @@ class Outcome:
         """
         "feasible", "infeasible" or "undecided".
         """
-    def verify(self, /, problem: Problem, seed: SupportsIndex) -> tuple[str, bool]:
+    def verify(self, /, problem: Problem, plan: Plan, seed: SupportsIndex) -> tuple[str, bool]:
         """
         Computes the claim again: what was checked of it, and whether it holds.
         """
@@ -395,6 +452,11 @@ def main(arguments: SupportsGetItem[int, str]) -> int:
 def outcome(problem: Problem, folder: str | PathLike[str], oracle: Any | None = None) -> Outcome:
     """
     The outcome of the run in a folder.
+    """
+
+def record(problem: Problem, policy: Policy | None, episodes: SupportsIndex, epsilon: SupportsFloat | SupportsIndex, seed: SupportsIndex) -> Dataset:
+    """
+    Logs episodes of a policy, or with actions drawn at random where there is none.
     """
 
 def registered() -> list[tuple[str, tuple[str, str, list[tuple[str, str | None, str]]]]]:

@@ -104,8 +104,11 @@ class Dataset:
         how = {name: measured_by(name, of) for name, of in named.items()}
         seen_space, done_space = flattened(loaded.observation_space), loaded.action_space
         act = flattened(done_space)
-        rows, done, measured = [], [], []
-        lengths, terminated = [], []
+        rows: list[NDArray[np.float64]] = []
+        done: list[NDArray[np.float64]] = []
+        measured: list[dict[str, NDArray[np.float64]]] = []
+        lengths: list[int] = []
+        terminated: list[bool] = []
         for episode in loaded.iterate_episodes():
             length = len(episode.rewards)
             seen = [_element(episode.observations, i) for i in range(length + 1)]

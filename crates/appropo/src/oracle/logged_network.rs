@@ -112,7 +112,7 @@ impl Respond for LoggedNetwork {
             &mut self.rng,
             &mut self.fit.watch(),
         )?;
-        let policy = AnyPolicy::from(greedy(&self.q, &self.fit.rows)?);
+        let policy = greedy(&mut self.q, &self.fit.rows)?;
         let done = self.done(&policy);
         let place = match self.actions.iter().position(|known| *known == done) {
             Some(place) => place,
@@ -132,8 +132,17 @@ impl Respond for LoggedNetwork {
     }
 
     fn fits(&self, policy: &AnyPolicy) -> bool {
-        matches!(policy, AnyPolicy::Network(policy)
-            if policy.network().shape() == self.q.network().shape() && *policy.actions() == Actions::Categorical)
+        let actions = self.fit.rows.actions();
+        match (policy, self.fit.rows.logged()) {
+            (AnyPolicy::Table(policy), Some(logged)) => {
+                (policy.states() * actions, policy.actions()) == (logged.len(), actions)
+            }
+            (AnyPolicy::Network(policy), None) => {
+                policy.network().shape() == self.q.network().shape()
+                    && *policy.actions() == Actions::Categorical
+            }
+            _ => false,
+        }
     }
 }
 

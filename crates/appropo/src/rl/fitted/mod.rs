@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::nn::Mlp;
-use crate::policy::{Actions, AnyPolicy, NetworkPolicy, Policy, softmax};
+use crate::policy::{Actions, AnyPolicy, NetworkPolicy, Policy, TabularPolicy, softmax};
 use crate::random::Generator;
 
 /// How regressions are run.
@@ -49,7 +49,8 @@ pub(crate) fn iterate(
         let outputs = q.outputs(rows.next());
         let next = outputs.chunks_exact(rows.actions());
         for (i, (target, next)) in targets.iter_mut().zip(next).enumerate() {
-            let best = next.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let can_follow = next.iter().enumerate().filter(|(action, _)| rows.can_follow(i, *action));
+            let best = can_follow.map(|(_, value)| *value).fold(f32::NEG_INFINITY, f32::max);
             *target = rewards[i] + if rows.is_end(i) { 0.0 } else { gamma as f32 * best };
         }
         q.fit(rows, &targets, iteration, options, rng)?;
@@ -140,8 +141,27 @@ pub(crate) fn probabilities(
     found
 }
 
-/// The policy that takes the action of the largest value, by plain observations.
-pub(crate) fn greedy(q: &Regression, rows: &LoggedRows) -> Result<NetworkPolicy> {
+/// The policy that takes the action of the largest value. Where observations are counted it is a table, and takes only actions
+/// that were logged there; where none was, any.
+pub(crate) fn greedy(q: &mut Regression, rows: &LoggedRows) -> Result<AnyPolicy> {
+    let actions = rows.actions();
+    let Some(logged) = rows.logged() else { return network(q, rows).map(Into::into) };
+    let states = logged.len() / actions;
+    let inputs: Vec<f32> = (0..states).map(|state| state as f32).collect();
+    let mut table = Vec::with_capacity(logged.len());
+    for (values, logged) in q.outputs(&inputs).chunks_exact(actions).zip(logged.chunks_exact(actions)) {
+        let known = (0..actions).filter(|action| logged[*action]);
+        let best = known.max_by(|a, b| values[*a].total_cmp(&values[*b]));
+        table.extend((0..actions).map(|action| match best {
+            Some(best) => f64::from(best == action),
+            None => 1.0 / actions as f64,
+        }));
+    }
+    TabularPolicy::stochastic(states, actions, table).map(Into::into)
+}
+
+/// The network that takes the action of the largest value, by plain observations.
+fn network(q: &Regression, rows: &LoggedRows) -> Result<NetworkPolicy> {
     let network: &Arc<Mlp> = q.network();
     let mut parameters = q.parameters().to_vec();
     if let Some(head) = network.layers().iter().find(|layer| layer.name == "policy") {

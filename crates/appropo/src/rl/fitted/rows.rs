@@ -1,9 +1,12 @@
 use std::collections::HashMap;
 
 use crate::env::dataset::Dataset;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, not_too_large};
 use crate::measurement::Selection;
 use crate::rl::Encoder;
+
+/// Entries of a table of observations and actions at most.
+const MOST_ENTRIES: usize = 200_000_000;
 
 /// Logged steps as networks learn from them: each that differs from all others once, with how much it counts.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub(crate) struct LoggedRows {
     next: Vec<f32>,
     /// The latter as it is.
     plain_next: Vec<f64>,
+    /// Whether each action was logged in each observation, where these are counted; else empty.
+    logged: Vec<bool>,
     done: Vec<usize>,
     /// The selected measurements.
     z: Vec<f64>,
@@ -48,6 +53,16 @@ impl LoggedRows {
             });
         };
         let (entries, dim) = (dataset.observations().entries(), dataset.measures().dim());
+        let states = dataset.observations().count().unwrap_or(0);
+        not_too_large("states times actions", &[states, actions], MOST_ENTRIES)?;
+        let mut logged = vec![false; states * actions];
+        if states > 0 {
+            for episode in dataset.episodes() {
+                for (seen, done) in episode.observations.iter().zip(episode.actions) {
+                    logged[*seen as usize * actions + *done as usize] = true;
+                }
+            }
+        }
         let mut encoder = Encoder::new(dataset.observations());
         for episode in dataset.episodes() {
             for observation in episode.observations.chunks_exact(entries) {
@@ -61,6 +76,7 @@ impl LoggedRows {
             seen: Vec::new(),
             next: Vec::new(),
             plain_next: Vec::new(),
+            logged,
             done: Vec::new(),
             z: Vec::new(),
             is_end: Vec::new(),
@@ -86,7 +102,8 @@ impl LoggedRows {
             for step in 0..episode.steps {
                 let (seen, next, done) = (row(step), row(step + 1), episode.actions[step] as usize);
                 let z = selection.apply(&episode.z[step * dim..(step + 1) * dim]);
-                let is_end = episode.is_terminated && step + 1 == episode.steps;
+                // Where nothing was logged nothing is known of what follows.
+                let is_end = episode.is_terminated && step + 1 == episode.steps || rows.is_unknown(next);
                 let group = (bits(seen), done);
                 let key = (group.clone(), bits(next), bits(&z), is_end);
                 let place = *known.entry(key).or_insert_with(|| {
@@ -175,6 +192,26 @@ impl LoggedRows {
         &self.z
     }
 
+    /// Whether each action was logged in each observation, `[observation * actions + action]`; `None` where these are numbers.
+    pub fn logged(&self) -> Option<&[bool]> {
+        (!self.logged.is_empty()).then_some(&self.logged)
+    }
+
+    fn is_unknown(&self, observation: &[f64]) -> bool {
+        let actions = self.actions;
+        self.logged().is_some_and(|logged| {
+            let state = observation[0] as usize;
+            !logged[state * actions..(state + 1) * actions].contains(&true)
+        })
+    }
+
+    /// Whether an action can be taken after a row: where observations are counted, if it was logged there.
+    pub fn can_follow(&self, row: usize, action: usize) -> bool {
+        let state = || self.plain_next[row * self.entries] as usize;
+        self.logged().is_none_or(|logged| logged[state() * self.actions + action])
+    }
+
+    /// Whether nothing is measured after a row, as far as is known.
     pub fn is_end(&self, row: usize) -> bool {
         self.is_end[row]
     }
