@@ -67,6 +67,7 @@ fn rich() -> Vec<(String, String)> {
         "method = \"last-iterate\"\nrounds = 50\nlast-iterate = { eta = 3, multiplier_lr = 0.2, optimistic = false }",
         "method = \"last-iterate\"\noracle = \"a2c\"\nsamples = 300\nlast-iterate = { kp = 0.5, ki = 2 }",
         "method = \"state-augmented\"\nsamples = 300\nstate-augmented = { learning = 0.5, kp = 1, ki = 2 }",
+        "batch = { dataset = \"log.csv\", checksum = \"00\", fitted = \"table\", bound = 3, gap = 0.1, n_iterations = 9, resamples = 5 }",
         "player = \"ogd\"\nrounds = 50",
         "player = \"ogd\"\nrounds = 50\n[solve.ogd]\nsteps = \"decreasing\"\nkappa = 3.5",
         "player = \"momentum\"\nrounds = 50\nmomentum = { eta = 0.03, momentum = 0.8 }",
