@@ -207,7 +207,9 @@ impl Utility {
                     }
                     let externals = Default::default();
                     let space = SetSpace::new(dim, vectors, &externals);
-                    Shape::SquaredDistance { from: space.vector(&given.require("from")?)? }
+                    Shape::SquaredDistance {
+                        from: space.vector(&given.get("from").ok_or_else(|| given.missing(&KEYS[4]))?)?,
+                    }
                 }
                 _ => Shape::Measure,
             };
