@@ -145,6 +145,7 @@ fn rover(count: usize, seed: u64, speed: f64) -> Page {
         lower_bound: 0.0,
         tolerance: 1e-3,
         confidence: Some(0.95),
+        is_logged: false,
         constraints: constraints(&measures),
         measures,
         rounds,
