@@ -36,7 +36,9 @@ const LOG: &str =
 fn written(name: &str, solve: &str) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("options");
     fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("log.csv"), LOG).unwrap();
+    // Tests run side by side, and none may find it half written.
+    static LOGGING: std::sync::Once = std::sync::Once::new();
+    LOGGING.call_once(|| fs::write(folder.join("log.csv"), LOG).unwrap());
     let problem = if solve.contains("method = \"batch\"") { LOGGED } else { PROBLEM };
     let path = folder.join(format!("{name}.toml"));
     fs::write(&path, format!("{problem}{solve}")).unwrap();

@@ -269,11 +269,15 @@ fn what_is_in_the_schema_can_be_read() {
     }
     // A world of another program can be read here, but not solved; a set of one can't even be read.
     keys_of_problem(&as_json(EXTERNAL), &mut read);
+    // Logs are read with tests of their own.
+    keys_of_problem(&as_json(LOGGED), &mut read);
     read.insert("custom".into());
     let unread: Vec<&String> = promised.difference(&read).collect();
     assert!(unread.is_empty(), "{unread:?}");
 }
 
+const LOGGED: &str = "discount = 0.9\nenvironment = { dataset = \"log.csv\", checksum = \"0\" }\n\
+                      solve = { method = \"batch\", batch = { bound = 1, fitted = \"table\", gap = 1, n_iterations = 1, resamples = 2 } }\n";
 const SAFETY: &str = "[[constraint]]\nmeasure = \"failure\"\nat_most = 0.2\n";
 
 /// A text that begins with a key of the constraint, or a problem of its own.

@@ -124,7 +124,10 @@ fn problem(reader: &Reader, name: &str, logs: &Logs, table: &Table) -> Result<(P
         _ => Table::default(),
     };
     logs.place(&mut settings);
-    overlay(&mut settings, &reader.settings);
+    // What is set in place of the file's lies where the program runs, not beside the file.
+    let mut over = reader.settings.clone();
+    Logs::beside(Path::new("")).place(&mut over);
+    overlay(&mut settings, &over);
     Ok((problem, settings))
 }
 
@@ -181,7 +184,7 @@ fn env(
         Some(name) => name,
     };
     let entry = registry.environment(&name)?;
-    let keys = entry.keys.iter().chain(open.get(NAME.name).map(|_| &NAME));
+    let keys = open.get(NAME.name).map(|_| &NAME).into_iter().chain(entry.keys);
     let given = environment.table(keys)?;
     let mut options = Table::default();
     if entry.name == logged::NAME {

@@ -198,7 +198,7 @@ fn a_constraint_that_binds_is_held_in_the_model_of_logs() {
         let found = only.solve(&method.options(options), &Budget::default(), 0, &mut ()).unwrap();
         assert!(found.certificate.distance <= slack, "{}", found.certificate.distance);
         let (failure, reward) = (exactly(&problem, &found, "failure"), exactly(&problem, &found, "reward"));
-        assert!(failure <= 0.012 + slack + 0.003, "{failure}");
+        assert!(failure <= 0.012 + slack + 0.006, "{failure}");
         assert!(reward >= 0.9 * best, "{reward} {best}");
         // The interval is about what the true value differs by.
         let estimate = found.off_policy.as_ref().unwrap();
