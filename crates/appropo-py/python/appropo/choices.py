@@ -106,6 +106,19 @@ class Projection(Choice):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class FrankWolfe(Choice):
+    """For an objective without constraints: steps towards the best answer to its gradient.
+
+    eta: The weight of every new answer; by default 2/(t + 2) for the t-th.
+    """
+
+    kind = "player"
+    name = "frank-wolfe"
+
+    eta: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Exact(Choice):
     """Planning in the known model: the default where there is one.
 
@@ -545,6 +558,17 @@ class StateAugmented(Choice):
     learning: Any = None
     kp: Any = None
     ki: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Maxent(Choice):
+    """Maximum-entropy exploration: an entropy, or any concave objective, without constraints."""
+
+    kind = "method"
+    name = "maxent"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Batch(Choice):
     """Learning from logged episodes alone: fitted Q iteration against multipliers.
 
