@@ -48,9 +48,10 @@ def solve(
     options it is ``ap.PPO(learning_rate=3e-4)`` and so on; or it is an object as in :mod:`appropo.oracles`.
     ``player`` is "fully-corrective", "ogd", "momentum", "blackwell", "hedge", "projection" or "frank-wolfe", or
     ``ap.OGD(eta=0.1)`` and so on. ``method`` is ApproPO unless it is "occupancy", "apprenticeship", "lagrangian",
-    "rcpo", "cpo", "last-iterate", "state-augmented", "maxent" or "batch", or ``ap.Lagrangian(ki=20)`` and so on. ``run`` keeps the run in a folder while it goes on; without it nothing is
-    written. ``evaluation_samples`` are the steps after which fresh episodes of the result decide no more, by default a
-    quarter of ``samples``. ``settings`` are the other keys of the table [solve] of a problem file.
+    "rcpo", "cpo", "last-iterate", "state-augmented", "maxent" or "batch", or ``ap.Lagrangian(ki=20)`` and so on.
+    ``run`` keeps the run in a folder while it goes on; without it nothing is written. ``evaluation_samples`` are
+    the steps after which fresh episodes of the result decide no more, by default a quarter of ``samples``.
+    ``settings`` are the other keys of the table [solve] of a problem file.
 
     Ctrl-C ends the run at the next step and returns what there is, with ``stopped`` set.
     """
