@@ -6,15 +6,28 @@ use std::sync::Arc;
 use appropo::dataset::{Dataset as Logged, Step};
 use appropo::env::Space;
 use appropo::measurement::{Discounting, Measures};
-use appropo::record::{Recording, record as play};
 use appropo_file::dataset::{Format, encode, read};
 use appropo_run::write_whole;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::errors::{ProblemError, RunError, of_files, of_library};
-use crate::policy::Policy;
-use crate::problem::{Problem, Size};
+
+/// A number of elements, or the bounds of each number.
+#[derive(FromPyObject)]
+pub enum Size {
+    Count(usize),
+    Bounds(Vec<(f64, f64)>),
+}
+
+impl From<Size> for Space {
+    fn from(size: Size) -> Self {
+        match size {
+            Size::Count(count) => Space::Discrete(count),
+            Size::Bounds(bounds) => Space::Continuous(bounds),
+        }
+    }
+}
 
 /// Logged episodes.
 #[pyclass(frozen, module = "appropo._appropo")]
@@ -125,25 +138,4 @@ impl Dataset {
         let fitted = self.0.fitted_to(self.0.measures(), &observations, &actions);
         Ok(Self(fitted.map_err(|error| of_library(&error))?))
     }
-}
-
-/// Logs episodes of a policy, or with actions drawn at random where there is none.
-#[pyfunction]
-pub fn record(
-    py: Python,
-    problem: &Problem,
-    policy: Option<&Policy>,
-    episodes: usize,
-    epsilon: f64,
-    seed: u64,
-) -> PyResult<Dataset> {
-    problem.forget();
-    let recording = Recording::default()
-        .episodes(episodes)
-        .epsilon(epsilon)
-        .stop(Some(crate::solve::stop(problem.raised.clone())));
-    let mixture = policy.map(|policy| &policy.mixture);
-    let found = py.detach(|| play(&problem.problem, mixture, &recording, seed));
-    let found = problem.unless_raised(found.map_err(|error| of_library(&error)))?;
-    Ok(Dataset(Arc::new(found)))
 }

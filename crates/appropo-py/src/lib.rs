@@ -10,6 +10,7 @@ mod oracle;
 mod outcome;
 mod policy;
 mod problem;
+mod record;
 mod set;
 mod solve;
 mod world;
@@ -21,7 +22,7 @@ mod _appropo {
     #[pymodule_export]
     use super::constraint::Constraint;
     #[pymodule_export]
-    use super::dataset::{Dataset, record};
+    use super::dataset::Dataset;
     #[pymodule_export]
     use super::errors::{AppropoError, ProblemError, RunError, SetError, WorldError};
     #[pymodule_export]
@@ -36,6 +37,8 @@ mod _appropo {
     use super::policy::Policy;
     #[pymodule_export]
     use super::problem::{Env, Plan, Problem};
+    #[pymodule_export]
+    use super::record::record;
     #[pymodule_export]
     use super::set::ConvexSet;
     #[pymodule_export]

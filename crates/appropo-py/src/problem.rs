@@ -15,27 +15,11 @@ use pyo3::prelude::*;
 
 use crate::Raised;
 use crate::constraint::Constraint;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Size};
 use crate::errors::{of_files, of_library, of_problem};
 use crate::model::Model;
 use crate::world::{PythonWorld, World};
 use crate::{options, oracle};
-
-/// A number of elements, or the bounds of each number.
-#[derive(FromPyObject)]
-pub enum Size {
-    Count(usize),
-    Bounds(Vec<(f64, f64)>),
-}
-
-impl From<Size> for Space {
-    fn from(size: Size) -> Self {
-        match size {
-            Size::Count(count) => Space::Discrete(count),
-            Size::Bounds(bounds) => Space::Continuous(bounds),
-        }
-    }
-}
 
 /// An environment as a problem has it.
 #[pyclass(frozen, module = "appropo._appropo")]
