@@ -37,7 +37,7 @@ options! {
         /// How far the network that targets and policies come from moves towards the one that learns, in an update.
         tau: f64 = Kind::Number(Range::POSITIVE), defaulted "0.01";
         /// By how much less an action must be worth to be taken e times less often, in sizes of the measurements.
-        temperature: f64 = Kind::Number(Range::POSITIVE), defaulted "0.02";
+        temperature: f64 = Kind::Number(Range::POSITIVE), defaulted "0.01";
         /// Networks that learn the same; the most pessimistic is believed.
         n_critics: usize = Kind::Count(1, 16), defaulted "2";
         /// Fresh episodes that confirm what was found at least; they take a twentieth of the samples, or 400 episodes.
@@ -423,6 +423,10 @@ impl ModelBased for Universal {
             if fresh.count() >= enough && is_due {
                 if is_sure(&fresh, SURE, &vec![0.0; set.dim()], set, tolerance) {
                     return Ok(Some(Confirmation { z: fresh.mean().to_vec(), is_sure: true }));
+                }
+                // More of what lies outside only takes the steps that another mixture needs.
+                if !set.contains(fresh.mean(), tolerance) {
+                    return Ok(None);
                 }
                 enough = (AGAIN * fresh.count() as f64) as usize;
             }
