@@ -22,9 +22,15 @@ pub struct CriticsOptions {
     pub batch: usize,
     /// γ.
     pub gamma: f64,
+    /// By how much less an action must be worth to be taken e times less often.
+    pub temperature: f32,
 }
 
-/// ψ(s, a, λ): the long-term measurements of doing a in s and then what is best for −λ·z, in one network for every λ.
+/// ψ(s, a, λ): the long-term measurements of doing a in s and then following π_λ, in one network for every λ.
+///
+/// π_λ(a|s) ∝ exp(−λ·ψ(s, a, λ) / temperature) is what policies do, and so what targets expect of them. The best response
+/// jumps where two policies are worth the same, which is where games end, and no network follows a jump; π_λ changes
+/// smoothly with λ.
 ///
 /// Several critics learn the same from different beginnings. For every target the one is believed that says the largest
 /// λ·ψ: what only one of them hopes for does not spread.
@@ -38,12 +44,17 @@ pub struct Critics {
     /// The size of each measurement: networks predict ψ divided by it.
     scale: Vec<f32>,
     gamma: f32,
+    temperature: f32,
     horizon: Option<usize>,
+    /// The least and the largest that a step measured, and 0.
+    ranges: Vec<(f32, f32)>,
     scratch: Scratch,
     targets: Vec<Scratch>,
     rows: Vec<f32>,
     nexts: Vec<f32>,
     aims: Vec<f32>,
+    expected: Vec<f32>,
+    chances: Vec<f32>,
 }
 
 /// What to learn from.
@@ -56,9 +67,6 @@ pub struct Batch<'a> {
     /// A λ for each, by [`Critics::direction`].
     pub lams: &'a [f32],
 }
-
-/// How much an error along λ counts besides the errors of all measurements.
-const ALONG: f32 = 1.0;
 
 /// Sizes that change by less than this share are left alone.
 const SAME_SIZE: f32 = 0.05;
@@ -100,16 +108,27 @@ impl Critics {
             actions,
             scale: vec![1.0; dim],
             gamma: options.gamma as f32,
+            temperature: options.temperature,
             horizon: None,
+            ranges: vec![(0.0, 0.0); dim],
             rows: Vec::new(),
             nexts: Vec::new(),
             aims: Vec::new(),
+            expected: vec![0.0; dim],
+            chances: vec![0.0; actions],
         })
     }
 
     /// Nothing is measured after so many steps of an episode, or more where it was seen.
     pub fn reach_horizon(&mut self, steps: usize) {
         self.horizon = self.horizon.max(Some(steps));
+    }
+
+    /// Takes note of what a step measured: no policy measures more in the long run than the largest of it in every step.
+    pub fn see(&mut self, gains: &[f32]) {
+        for ((least, largest), gain) in self.ranges.iter_mut().zip(gains) {
+            (*least, *largest) = (least.min(*gain), largest.max(*gain));
+        }
     }
 
     /// The direction of λ for measurements divided by their sizes, appended.
@@ -133,6 +152,8 @@ impl Critics {
             self.nexts.extend_from_slice(lam);
         }
         self.aim(batch);
+        // Actions are chosen along λ, and the errors of many measurements would hide the one along it.
+        let weight = (dim as f32).sqrt();
         for critic in &mut self.critics {
             self.network.forward(critic.parameters(), &self.rows, &mut self.scratch);
             for (row, place) in batch.places.iter().enumerate() {
@@ -145,14 +166,14 @@ impl Critics {
                 let gradient = &mut self.scratch.value.gradient[first..first + dim];
                 for k in 0..dim {
                     let error = left * psi[k] - aim[k];
-                    gradient[k] = left * (error + ALONG * along * lam[k]) / count as f32;
+                    gradient[k] = left * (error + weight * along * lam[k]) / count as f32;
                 }
             }
             critic.step(&self.network, &self.rows, &mut self.scratch);
         }
     }
 
-    /// z + γψ(s′, a′, λ) for every row, where a′ is the best by the mean of the critics.
+    /// z + γψ(s′, a′, λ) for every row, expected over what π_λ does in s′.
     fn aim(&mut self, batch: Batch) {
         for (critic, scratch) in self.critics.iter().zip(&mut self.targets) {
             self.network.forward(critic.average(), &self.nexts, scratch);
@@ -163,13 +184,48 @@ impl Critics {
             let transition = batch.replay.get(*place);
             let left = part_left(self.horizon, transition.steps + 1, self.gamma);
             let next = if transition.ended { 0.0 } else { self.gamma * left };
-            let psi = best(&self.targets, self.actions, row, &batch.lams[row * dim..][..dim]);
+            self.expect(row, &batch.lams[row * dim..][..dim]);
             let gains = transition.gains.iter().zip(&self.scale).map(|(z, scale)| z / scale);
-            self.aims.extend(gains.zip(psi).map(|(gain, psi)| gain + next * psi));
+            self.aims.extend(gains.zip(&self.expected).map(|(gain, psi)| gain + next * psi));
         }
     }
 
-    /// ẑ of doing what is best for λ from these starts on.
+    /// ψ of π_λ in a row of the last passes: actions are chosen by the mean of the critics, and believed is the one that
+    /// thinks least of them.
+    fn expect(&mut self, row: usize, lam: &[f32]) {
+        let (targets, actions, dim) = (&self.targets, self.actions, lam.len());
+        let psi = |critic: &Scratch, action: usize| (row * actions + action) * dim..critic.value.output.len();
+        let cost =
+            |critic: &Scratch, action: usize| dot(lam, &critic.value.output[psi(critic, action)][..dim]);
+        let chances = &mut self.chances;
+        for (action, chance) in chances.iter_mut().enumerate() {
+            *chance = targets.iter().map(|critic| cost(critic, action)).sum::<f32>() / targets.len() as f32;
+        }
+        let least_cost = chances.iter().copied().fold(f32::INFINITY, f32::min);
+        chances.iter_mut().for_each(|chance| *chance = ((least_cost - *chance) / self.temperature).exp());
+        let total: f32 = chances.iter().sum();
+        chances.iter_mut().for_each(|chance| *chance /= total);
+        let costs = targets.iter().map(|critic| {
+            -chances.iter().enumerate().map(|(action, chance)| chance * cost(critic, action)).sum::<f32>()
+        });
+        let dearest = &targets[least(costs)];
+        self.expected.fill(0.0);
+        for (action, chance) in self.chances.iter().enumerate() {
+            let psi = &dearest.value.output[psi(dearest, action)][..dim];
+            self.expected.iter_mut().zip(psi).for_each(|(sum, psi)| *sum += chance * psi);
+        }
+        // Steps that count at most.
+        let steps = match self.horizon {
+            Some(horizon) => (horizon as f32).min(1.0 / (1.0 - self.gamma)),
+            None => 1.0 / (1.0 - self.gamma),
+        };
+        for ((psi, (least, largest)), scale) in self.expected.iter_mut().zip(&self.ranges).zip(&self.scale) {
+            let bound = |gain: f32| if gain == 0.0 { 0.0 } else { gain * steps / scale };
+            *psi = psi.clamp(bound(*least), bound(*largest));
+        }
+    }
+
+    /// ẑ of π_λ from these starts on.
     pub fn predict<'a>(
         &mut self,
         encoder: &Encoder,
@@ -188,21 +244,20 @@ impl Critics {
         }
         let mut mean = vec![0.0; lam.len()];
         for row in 0..count {
-            let psi = best(&self.targets, self.actions, row, lam);
-            for ((mean, psi), scale) in mean.iter_mut().zip(psi).zip(&self.scale) {
+            self.expect(row, lam);
+            for ((mean, psi), scale) in mean.iter_mut().zip(&self.expected).zip(&self.scale) {
                 *mean += f64::from(psi * scale) / count as f64;
             }
         }
         mean
     }
 
-    /// Acting for λ by the mean of the critics, which stand side by side in one network with λ built into it: actions are
-    /// drawn by exp(−λ·ψ / `temperature`).
-    pub fn policy(&self, encoder: &Encoder, lam: &[f32], temperature: f32) -> Result<NetworkPolicy> {
+    /// π_λ by the mean of the critics, which stand side by side in one network with λ built into it.
+    pub fn policy(&self, encoder: &Encoder, lam: &[f32]) -> Result<NetworkPolicy> {
         let mut parameters = vec![0.0; self.acting.parameters()];
         let (from, to) = (self.network.layers(), self.acting.layers());
         let (width, hidden) = (encoder.inputs().width(), from.len() - 2);
-        let share = 1.0 / (temperature * self.critics.len() as f32);
+        let share = 1.0 / (self.temperature * self.critics.len() as f32);
         for (place, critic) in self.critics.iter().enumerate() {
             let critic = critic.average();
             for (layer, (small, large)) in from.iter().zip(to).take(hidden).enumerate() {
@@ -262,6 +317,7 @@ impl Critics {
         self.critics.iter().for_each(|critic| critic.save(to));
         to.put_all(&self.scale);
         to.put(&self.horizon);
+        to.put_all(&self.ranges);
     }
 
     pub(crate) fn load(&mut self, from: &mut Loader) -> Result<()> {
@@ -271,18 +327,14 @@ impl Critics {
             return Err(misfit("the size of a measurement is not above 0"));
         }
         self.horizon = from.get()?;
+        for range in &mut self.ranges {
+            let fits = |(least, largest): &(f32, f32)| {
+                *least <= 0.0 && *largest >= 0.0 && least.is_finite() && largest.is_finite()
+            };
+            *range = from.get_where("the range of a measurement", fits)?;
+        }
         Ok(())
     }
-}
-
-/// ψ of the action that the mean of the critics thinks best, by the critic that thinks least of it.
-fn best<'a>(critics: &'a [Scratch], actions: usize, row: usize, lam: &[f32]) -> &'a [f32] {
-    let psi = |critic: &'a Scratch, action: usize| {
-        &critic.value.output[(row * actions + action) * lam.len()..][..lam.len()]
-    };
-    let action = least((0..actions).map(|a| critics.iter().map(|critic| dot(lam, psi(critic, a))).sum()));
-    let dearest = least(critics.iter().map(|critic| -dot(lam, psi(critic, action))));
-    psi(&critics[dearest], action)
 }
 
 fn dot(x: &[f32], y: &[f32]) -> f32 {
@@ -292,4 +344,64 @@ fn dot(x: &[f32], y: &[f32]) -> f32 {
 /// The part of what can still be measured after so many steps of an episode.
 fn part_left(horizon: Option<usize>, steps: usize, gamma: f32) -> f32 {
     horizon.map_or(1.0, |horizon| crate::rl::actor_critic::part_left(horizon, steps, gamma))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::Space;
+    use crate::policy::AnyPolicy;
+    use crate::random;
+
+    fn critics(encoder: &Encoder, temperature: f32) -> Critics {
+        let options = CriticsOptions {
+            critics: 1,
+            hidden: vec![16],
+            learning_rate: 1e-3,
+            tau: 0.01,
+            batch: 4,
+            gamma: 0.9,
+            temperature,
+        };
+        Critics::new(encoder, 3, 2, &options, &mut random::generator(1)).unwrap()
+    }
+
+    /// Predictions were those of the best action, and episodes measured what the others brought.
+    #[test]
+    fn predicted_is_what_the_policy_does() {
+        let encoder = Encoder::new(&Space::Discrete(4));
+        let mut critics = critics(&encoder, 0.05);
+        critics.see(&[-100.0, -100.0]);
+        critics.see(&[100.0, 100.0]);
+        let lam = [0.6, -0.8];
+        let (start, mut row) = (vec![2.0], Vec::new());
+        let predicted = critics.predict(&encoder, std::iter::once(&start), &lam);
+        let policy = AnyPolicy::from(critics.policy(&encoder, &lam).unwrap());
+        let table = policy.as_table().unwrap();
+        encoder.push_dense(&start, &mut row);
+        row.extend(lam);
+        let (network, mut scratch) = (Arc::clone(&critics.network), critics.scratch.clone());
+        network.forward(critics.critics[0].average(), &row, &mut scratch);
+        let probabilities = [0, 1, 2].map(|action| table.probability(0, 2, action));
+        assert!(probabilities.iter().all(|p| (0.01..0.99).contains(p)), "{probabilities:?}");
+        for (k, predicted) in predicted.iter().enumerate() {
+            let psi = |action: usize| f64::from(scratch.value.output[action * 2 + k]);
+            let expected: f64 = (0..3).map(|action| probabilities[action] * psi(action)).sum();
+            assert!((predicted - expected).abs() < 1e-5, "{predicted} {expected}");
+        }
+    }
+
+    /// A network that has learnt nothing predicted that a rover crashes less often than never.
+    #[test]
+    fn nothing_is_predicted_that_no_policy_can_measure() {
+        let encoder = Encoder::new(&Space::Discrete(4));
+        let mut critics = critics(&encoder, 0.05);
+        critics.rescale(&[1e-3, 1e-3]);
+        critics.rescale(&[1e3, 1e3]);
+        critics.see(&[0.0, -1e-6]);
+        for state in 0..4 {
+            let z = critics.predict(&encoder, std::iter::once(&vec![state as f32]), &[0.6, -0.8]);
+            assert!(z[0] == 0.0 && (-1.1e-5..=0.0).contains(&z[1]), "{z:?}");
+        }
+    }
 }

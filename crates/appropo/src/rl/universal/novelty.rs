@@ -15,6 +15,7 @@ pub struct Novelty {
     value: Tracked,
     scratch: Scratch,
     newness: Newness,
+    gamma: f32,
     actions: usize,
     rows: Vec<f32>,
     nexts: Vec<f32>,
@@ -40,15 +41,22 @@ struct Distilled {
     seen: u32,
 }
 
-/// γ of getting to something new.
+/// γ of getting to something new, and how far the average that it is learnt from moves in an update. What was new soon is
+/// not: where tries are counted and learning is by them alone, hope is given up in a few steps.
 const GAMMA: f32 = 0.97;
+const TAU: f32 = 0.02;
+const COUNTED_GAMMA: f32 = 0.95;
+const COUNTED_TAU: f32 = 0.1;
+/// Updates after a step towards something new where tries are counted. A random network's answers would be learnt too soon.
+const COUNTED_UPDATES: usize = 16;
+/// Units of the layers that are enough where states are counted.
+const COUNTED_HIDDEN: [usize; 2] = [64, 64];
 /// How near something new must be for it to be worth going there.
 const REACH: f32 = 0.05;
 /// Outputs of the random network for each action.
 const FEATURES: usize = 8;
 /// Transitions whose errors say how large that of a new one is.
 const REFERENCE: u32 = 64;
-const TAU: f32 = 0.02;
 
 impl Novelty {
     /// Nothing has been tried yet.
@@ -60,6 +68,8 @@ impl Novelty {
         batch: usize,
         rng: &mut Generator,
     ) -> Result<Self> {
+        let is_counted = matches!(encoder.inputs(), Inputs::OneHot(_));
+        let hidden = if is_counted { &COUNTED_HIDDEN[..] } else { hidden };
         let shape = |value: usize| Shape {
             inputs: encoder.inputs(),
             hidden: hidden.to_vec(),
@@ -87,7 +97,8 @@ impl Novelty {
             }
         };
         Ok(Self {
-            value: Tracked::new(&network, learning_rate, TAU, rng)?,
+            value: Tracked::new(&network, learning_rate, if is_counted { COUNTED_TAU } else { TAU }, rng)?,
+            gamma: if is_counted { COUNTED_GAMMA } else { GAMMA },
             scratch: network.scratch(batch),
             network,
             newness,
@@ -126,6 +137,11 @@ impl Novelty {
         }
     }
 
+    /// Updates to make after a step towards something new, besides those of any step.
+    pub fn updates(&self) -> usize {
+        if self.is_counted() { COUNTED_UPDATES } else { 0 }
+    }
+
     /// Whether tries are counted.
     pub fn is_counted(&self) -> bool {
         matches!(self.newness, Newness::Counts { .. })
@@ -158,7 +174,7 @@ impl Novelty {
         for (row, place) in places.iter().enumerate() {
             let transition = replay.get(*place);
             let most = (0..self.actions).map(|a| self.worth(row, transition.next, a)).fold(0.0, f32::max);
-            self.aims.push(if transition.ended { 0.0 } else { GAMMA * most });
+            self.aims.push(if transition.ended { 0.0 } else { self.gamma * most });
         }
         self.network.forward(self.value.parameters(), &self.rows, &mut self.scratch);
         for (row, place) in places.iter().enumerate() {

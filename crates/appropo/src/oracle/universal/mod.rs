@@ -1,10 +1,12 @@
+mod answers;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
 use super::{
     AnyOracle, Confirmation, LONG, MOST_CONFIRMING, MakeOracle, ModelBased, OracleContext, OracleEntry,
-    Respond, Response, gives_hope, is_sure,
+    Respond, gives_hope, is_sure,
 };
 use crate::env::{EnvSpec, Environment, Status};
 use crate::error::{Error, Result};
@@ -14,9 +16,10 @@ use crate::policy::{AnyPolicy, Memory, Mixed, Policy};
 use crate::random::{self, Generator};
 use crate::rl::universal::{Batch, Critics, CriticsOptions, Novelty};
 use crate::rl::{Encoder, Episode, Replay, Transition};
-use crate::set::SharedSet;
-use crate::state::{Checkpoint, Loader, Saver, misfit};
+use crate::set::{ConvexSet, SharedSet};
+use crate::state::{Checkpoint, Loader, Saver};
 use crate::vector;
+use answers::{Answers, STARTS};
 
 options! {
     /// The options of the universal oracle.
@@ -34,7 +37,7 @@ options! {
         /// How far the network that targets and policies come from moves towards the one that learns, in an update.
         tau: f64 = Kind::Number(Range::POSITIVE), defaulted "0.01";
         /// By how much less an action must be worth to be taken e times less often, in sizes of the measurements.
-        temperature: f64 = Kind::Number(Range::POSITIVE), defaulted "0.005";
+        temperature: f64 = Kind::Number(Range::POSITIVE), defaulted "0.01";
         /// Networks that learn the same; the most pessimistic is believed.
         n_critics: usize = Kind::Count(1, 16), defaulted "2";
         /// Fresh episodes that confirm what was found at least; they take a twentieth of the samples, or 400 episodes.
@@ -116,57 +119,32 @@ impl fmt::Debug for Universal {
     }
 }
 
-/// The network as an oracle.
-struct Answers {
-    encoder: Encoder,
-    critics: Critics,
-    temperature: f32,
-    /// The last λs that games asked for.
-    asked: VecDeque<Vec<f64>>,
-    /// Those of the games since the last step. They are not saved: games are played again.
-    asked_now: Vec<Vec<f64>>,
-    /// The last observations that episodes began with.
-    starts: VecDeque<Vec<f32>>,
-}
-
-const ASKED: usize = 256;
-const STARTS: usize = 32;
-
 /// The first steps, with as many updates as were asked for.
 const ALL_UPDATES: u64 = 5_000;
 
 /// Episodes without anything new after which the first look around ends.
-const IDLE: usize = 3;
+const IDLE: usize = 2;
+
+/// Steps without anything new after which an episode towards it is left, where tries are counted.
+const LOST: usize = 33;
+
+/// Updates after every rollout for the λs that games asked for last, and the transitions of each in batches. They shrink
+/// as those of a step do.
+const STUDIES: u64 = 100;
+const STUDY_BATCHES: usize = 2;
 
 /// Standard errors by which fresh episodes must keep away from the set's edge.
 const SURE: f64 = 2.0;
+/// How many times as many there are when they are looked at again.
+const AGAIN: f64 = 1.5;
+/// Episodes of a first look, which are left after 1/(1 − γ) steps.
+const FIRST_LOOK: usize = 3;
 
 /// The parts of batches that are learnt for λs that games asked for, and for λs near them; the rest is for any λ.
 const FOR_ASKED: f64 = 0.5;
 const FOR_NEAR: f64 = 0.25;
 /// How far near ones are off.
 const NEAR: f64 = 0.3;
-
-impl Checkpoint for Answers {}
-
-impl Respond for Answers {
-    fn respond(&mut self, lam: &[f64], _: f64) -> Result<Response> {
-        // Any answer is right for λ = 0; the last one asked for is one that the network knows.
-        let none = vector::norm(lam) == 0.0;
-        let lam = if none { self.asked.back().map_or(lam, Vec::as_slice) } else { lam };
-        let mut direction = Vec::new();
-        self.critics.direction(lam, &mut direction);
-        let z_hat = self.critics.predict(&self.encoder, self.starts.iter(), &direction);
-        let policy = self.critics.policy(&self.encoder, &direction, self.temperature)?;
-        let lam = lam.to_vec();
-        self.asked_now.push(lam);
-        Ok(Response { policy: Mixed::one(policy), z_hat, spread: None, bound: None, gave_up: false })
-    }
-
-    fn fits(&self, policy: &AnyPolicy) -> bool {
-        matches!(policy, AnyPolicy::Network(policy) if self.critics.fits(policy))
-    }
-}
 
 impl Universal {
     /// An oracle for an environment of actions that can be counted. Episodes are cut off after `limit` steps, and after
@@ -182,7 +160,7 @@ impl Universal {
         let actions = env.actions().count().ok_or_else(uncountable)?;
         let encoder = Encoder::new(&env.observations());
         let (dim, entries) = (env.measures().dim(), env.observations().entries());
-        let batch = options.batch_size.max(STARTS);
+        let batch = (STUDY_BATCHES * options.batch_size).max(STARTS);
         let critics = CriticsOptions {
             critics: options.n_critics,
             hidden: options.net_arch.clone(),
@@ -190,19 +168,13 @@ impl Universal {
             tau: options.tau as f32,
             batch,
             gamma: discounting.gamma(),
+            temperature: options.temperature as f32,
         };
         let mut critics = Critics::new(&encoder, actions, dim, &critics, &mut rng)?;
         discounting.horizon().into_iter().for_each(|steps| critics.reach_horizon(steps));
         let novelty =
             Novelty::new(&encoder, actions, &options.net_arch, options.learning_rate, batch, &mut rng)?;
-        let answers = Answers {
-            encoder,
-            critics,
-            temperature: options.temperature as f32,
-            asked: VecDeque::new(),
-            asked_now: Vec::new(),
-            starts: VecDeque::new(),
-        };
+        let answers = Answers::new(encoder, critics);
         Ok(Self {
             is_finite_horizon: discounting.horizon().is_some(),
             replay: Replay::new(options.buffer_size, (entries, 1, dim)),
@@ -229,10 +201,7 @@ impl Universal {
     fn start(&mut self) -> Result<()> {
         self.episode.start(&mut self.rng)?;
         narrow(self.episode.observation(), &mut self.observation);
-        push(&mut self.answers.starts, STARTS, self.observation.clone());
-        for lam in self.answers.asked_now.drain(..) {
-            push(&mut self.answers.asked, ASKED, lam);
-        }
+        self.answers.start(&self.observation);
         Ok(())
     }
 
@@ -251,6 +220,7 @@ impl Universal {
         if is_cut_off {
             self.answers.critics.reach_horizon(self.episode.steps());
         }
+        self.answers.critics.see(&self.gains);
         self.novelty.count(&self.answers.encoder, &self.observation, action);
         self.answers.encoder.add(&self.observation);
         self.replay.add(&Transition {
@@ -262,23 +232,28 @@ impl Universal {
             ended: status == Status::Ended || is_cut_off,
         });
         std::mem::swap(&mut self.observation, &mut self.next);
-        let updates = ALL_UPDATES * self.options.gradient_steps as u64 / self.samples;
-        (0..updates.clamp(1, self.options.gradient_steps as u64)).for_each(|_| self.learn());
+        let updates = self.updates(self.options.gradient_steps as u64);
+        (0..updates).for_each(|_| self.learn(self.options.batch_size, (FOR_ASKED, FOR_NEAR)));
         Ok(())
     }
 
-    /// One update.
-    fn learn(&mut self) {
+    /// So many updates at first, ever fewer later, one at least.
+    fn updates(&self, first: u64) -> u64 {
+        (ALL_UPDATES * first / self.samples.max(1)).clamp(1, first)
+    }
+
+    /// One update, with these shares of λs that games asked for, and of others near them.
+    fn learn(&mut self, batch: usize, (for_asked, for_near): (f64, f64)) {
         let Answers { encoder, critics, asked, .. } = &mut self.answers;
         self.places.clear();
         self.lams.clear();
-        for _ in 0..self.options.batch_size {
+        for _ in 0..batch {
             self.places.push(self.replay.draw(&mut self.rng));
             let kind = random::unit(&mut self.rng);
             let near =
-                asked.get(random::below(asked.len(), &mut self.rng)).filter(|_| kind < FOR_ASKED + FOR_NEAR);
+                asked.get(random::below(asked.len(), &mut self.rng)).filter(|_| kind < for_asked + for_near);
             let noise = match near {
-                Some(_) if kind < FOR_ASKED => 0.0,
+                Some(_) if kind < for_asked => 0.0,
                 Some(lam) => NEAR * vector::norm(lam) / (lam.len() as f64).sqrt(),
                 None => 1.0,
             };
@@ -290,6 +265,23 @@ impl Universal {
         }
         critics.learn(encoder, Batch { replay: &self.replay, places: &self.places, lams: &self.lams });
         self.novelty.learn(encoder, &self.replay, &self.places);
+    }
+
+    /// Learns for what games asked for, without a step: the λs of a game are others than those before it.
+    fn study(&mut self) {
+        if !self.answers.asked.is_empty() {
+            let batch = STUDY_BATCHES * self.options.batch_size;
+            (0..self.updates(STUDIES)).for_each(|_| self.learn(batch, (1.0 - FOR_NEAR, FOR_NEAR)));
+        }
+    }
+
+    /// Updates of where to go for something new, after a step there.
+    fn learn_novelty(&mut self) {
+        for _ in 0..self.novelty.updates() {
+            self.places.clear();
+            self.places.extend((0..self.options.batch_size).map(|_| self.replay.draw(&mut self.rng)));
+            self.novelty.learn(&self.answers.encoder, &self.replay, &self.places);
+        }
     }
 
     /// Takes note of an episode that is over or was left.
@@ -308,15 +300,32 @@ impl Universal {
     /// An episode towards what is new. Returns whether it found any.
     fn venture(&mut self) -> Result<bool> {
         self.start()?;
-        let mut found = false;
-        while self.goes_on() {
+        let (mut found, mut lost) = (false, 0);
+        while self.goes_on() && lost < LOST {
             let best = self.novelty.best(&self.answers.encoder, &self.observation, &mut self.rng);
             let Some(action) = best else { break };
-            found |= self.novelty.is_new(&self.observation, action);
+            let is_new = self.novelty.is_new(&self.observation, action);
+            (found, lost) = (found || is_new, if is_new { 0 } else { lost + 1 });
             self.step(action)?;
+            self.learn_novelty();
         }
         self.end();
         Ok(found)
+    }
+
+    /// Steps after which what comes counts little.
+    fn while_it_matters(&self) -> f64 {
+        1.0 / (1.0 - self.discounting.gamma())
+    }
+
+    /// What the episode measures in the long run, as if one that was left went on as it did so far.
+    fn long_term(&self) -> Vec<f64> {
+        let mut sum = self.episode.sum().to_vec();
+        let left = self.discounting.gamma().powf(self.episode.steps() as f64);
+        if self.episode.status() == Status::Running && left < 1.0 {
+            vector::scale(&mut sum, 1.0 / (1.0 - left));
+        }
+        sum
     }
 
     /// An episode of a mixed policy, of so many steps at most.
@@ -349,31 +358,30 @@ impl ModelBased for Universal {
 
     fn rollout(&mut self, mixture: &Mixed) -> Result<()> {
         // What comes later counts little, and a policy that turns in circles teaches little.
-        self.play(mixture, 1.0 / (1.0 - self.discounting.gamma()))
+        self.play(mixture, self.while_it_matters())?;
+        self.study();
+        Ok(())
     }
 
     fn explore(&mut self) -> Result<()> {
-        if self.novelty.is_counted() {
-            if !self.venture()? {
-                self.novelty.ask_for_more();
-            }
-            return Ok(());
-        }
         // Where nothing says what has been tried enough, every other episode is for the λ that the last game ended with.
-        let direction = self.answers.asked_now.last().map(|lam| {
-            let mut direction = Vec::new();
-            self.answers.critics.direction(lam, &mut direction);
-            direction
-        });
         self.ventures += 1;
-        match direction {
-            Some(direction) if self.ventures.is_multiple_of(2) => {
-                let Answers { encoder, critics, temperature, .. } = &self.answers;
-                let policy = critics.policy(encoder, &direction, *temperature)?;
-                self.play(&Mixed::one(policy), f64::INFINITY)
+        let is_for_game = !self.novelty.is_counted() && self.ventures.is_multiple_of(2);
+        match self.answers.last_asked().filter(|_| is_for_game) {
+            Some(lam) => {
+                let (Answers { encoder, critics, .. }, mut direction) = (&self.answers, Vec::new());
+                critics.direction(lam, &mut direction);
+                let policy = critics.policy(encoder, &direction)?;
+                self.play(&Mixed::one(policy), f64::INFINITY)?;
             }
-            _ => self.venture().map(|_| ()),
+            None => {
+                if !self.venture()? {
+                    self.novelty.ask_for_more();
+                }
+            }
         }
+        self.study();
+        Ok(())
     }
 
     fn is_spent(&self) -> bool {
@@ -387,21 +395,44 @@ impl ModelBased for Universal {
 
     /// Plays fresh episodes, which are learnt from like any other, as long as they give hope.
     fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Confirmation>> {
-        let (mut estimate, before) = (Estimate::new(self.sizes.len()), self.samples);
-        while !self.is_spent() {
-            self.play(mixture, LONG / (1.0 - self.discounting.gamma()))?;
-            estimate.add(self.episode.sum());
-            if !gives_hope(&estimate, set) {
-                return Ok(None);
-            }
-            let count = estimate.count();
-            let is_enough = self.samples - before >= self.budget / 20 || count >= MOST_CONFIRMING;
-            if count >= self.options.confirming && is_enough {
-                return Ok(is_sure(&estimate, SURE, &vec![0.0; set.dim()], set, tolerance)
-                    .then(|| Confirmation { z: estimate.mean().to_vec(), is_sure: true }));
+        let (mut fresh, before) = (Estimate::new(self.sizes.len()), self.samples);
+        // A policy that turns in circles is found out before it takes many steps.
+        let mut look = Estimate::new(self.sizes.len());
+        while look.count() < FIRST_LOOK && !self.is_spent() {
+            self.play(mixture, self.while_it_matters())?;
+            look.add(&self.long_term());
+            if self.episode.status() != Status::Running {
+                fresh.add(self.episode.sum());
             }
         }
-        Ok(None)
+        if !gives_hope(&look, set) {
+            return Ok(None);
+        }
+        let mut enough = self.options.confirming;
+        while !self.is_spent() && fresh.count() < MOST_CONFIRMING.max(self.options.confirming) {
+            self.play(mixture, LONG * self.while_it_matters())?;
+            if self.is_spent() {
+                // The last episode may not be whole.
+                break;
+            }
+            fresh.add(self.episode.sum());
+            if !gives_hope(&fresh, set) {
+                return Ok(None);
+            }
+            let is_due = self.samples - before >= self.budget / 20 || fresh.count() >= MOST_CONFIRMING;
+            if fresh.count() >= enough && is_due {
+                if is_sure(&fresh, SURE, &vec![0.0; set.dim()], set, tolerance) {
+                    return Ok(Some(Confirmation { z: fresh.mean().to_vec(), is_sure: true }));
+                }
+                // More of what lies outside only takes the steps that another mixture needs.
+                if !set.contains(fresh.mean(), tolerance) {
+                    return Ok(None);
+                }
+                enough = (AGAIN * fresh.count() as f64) as usize;
+            }
+        }
+        let is_likely = fresh.count() >= self.options.confirming && set.contains(fresh.mean(), tolerance);
+        Ok(is_likely.then(|| Confirmation { z: fresh.mean().to_vec(), is_sure: false }))
     }
 
     fn fits(&self, policy: &AnyPolicy) -> bool {
@@ -415,10 +446,7 @@ impl ModelBased for Universal {
 
 impl Checkpoint for Universal {
     fn save(&self, to: &mut Saver) -> Result<()> {
-        self.answers.encoder.save(to);
-        self.answers.critics.save(to);
-        to.put(&Vec::from(self.answers.asked.clone()));
-        to.put(&Vec::from(self.answers.starts.clone()));
+        self.answers.save(to);
         self.novelty.save(to);
         self.replay.save(to);
         to.put(&self.samples);
@@ -433,16 +461,7 @@ impl Checkpoint for Universal {
         let (dim, actions) = (self.sizes.len(), self.episode.world().actions().count().unwrap_or(0));
         let observations = self.episode.world().observations();
         let is_observation = |row: &[f32]| observations.is_readable(row);
-        self.answers.encoder.load(from)?;
-        self.answers.critics.load(from)?;
-        let is_lam = |lam: &Vec<f64>| lam.len() == dim && lam.iter().all(|l| l.is_finite());
-        let asked = from.get_where("a λ", |asked: &Vec<_>| asked.iter().all(is_lam))?;
-        let starts =
-            from.get_where("a start", |starts: &Vec<Vec<f32>>| starts.iter().all(|s| is_observation(s)))?;
-        if starts.len() > STARTS || asked.len() > ASKED {
-            return Err(misfit("there are too many starts or λs"));
-        }
-        (self.answers.asked, self.answers.starts) = (asked.into(), starts.into());
+        self.answers.load(from, dim, is_observation)?;
         self.novelty.load(from)?;
         self.replay.load(from, is_observation, |action| (0.0..actions as f32).contains(&action[0]))?;
         self.samples = from.get()?;
