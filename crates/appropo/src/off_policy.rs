@@ -55,7 +55,13 @@ impl OffPolicyEstimate {
             "network" => "networks of this size can represent every value",
             _ => "an observation says all that matters for what follows",
         };
-        vec!["logged actions cover those of the policy", function_class, "episodes are independent"]
+        vec![
+            "logged actions cover those of the policy",
+            "what can follow them was logged",
+            function_class,
+            "episodes are independent",
+            "the policy does not owe its values to chance in these episodes",
+        ]
     }
 
     /// What it rests on, in a sentence.
@@ -163,6 +169,8 @@ pub(crate) struct NetworkEvaluation {
     pub dim: usize,
     /// What the first evaluation learnt of each policy, from which resamples go on.
     pub learnt: Vec<Regression>,
+    /// What it came to.
+    pub first: Vec<f64>,
 }
 
 /// The part of the regressions that a resample takes after the first evaluation.
@@ -187,6 +195,13 @@ impl FittedEvaluation for NetworkEvaluation {
             if is_first {
                 self.learnt.push(psi);
             }
+        }
+        if is_first {
+            self.first = z.clone();
+        } else {
+            // After m regressions a part of up to γᵐ is still that of the first evaluation.
+            let taken = 1.0 - self.fit.gamma.powf(options.n_iterations as f64);
+            z.iter_mut().zip(&self.first).for_each(|(z, first)| *z = first + (*z - first) / taken);
         }
         let mut all = vec![f64::NAN; self.dim + 1];
         for ((entry, factor), value) in self.selection.entries.iter().zip(&z) {

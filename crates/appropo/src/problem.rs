@@ -64,8 +64,8 @@ impl Objective {
             return Ok(());
         }
         Err(Error::Objective(format!(
-            "{method} takes one measure as an objective; found {}; the methods \"appropo\", \"occupancy\" and \"maxent\" take \
-             concave functions",
+            "{method} takes one measure as an objective; found {}; the methods \"appropo\", \"occupancy\", \"maxent\" and \
+             \"batch\" take concave functions",
             self.statement()
         )))
     }

@@ -104,6 +104,11 @@ fn by_logs(problem: &Problem, outcome: &Outcome) -> Result<()> {
         && certificate.confidence.is_none()
         && certificate.separation.is_none()
         && certificate.lower_bound == 0.0;
+    // What was not estimated is NaN in both.
+    let is_unknown = |z: &[f64]| z.iter().map(|value| value.is_nan()).collect::<Vec<_>>();
+    if is_unknown(&outcome.measurements) != is_unknown(&estimate.value) {
+        return Err(refuted("other measurements are claimed than the logs were asked for"));
+    }
     let known = |z: &[f64]| z.iter().copied().filter(|value| !value.is_nan()).collect::<Vec<_>>();
     match is_modest {
         true => agree("the measurements", &known(&outcome.measurements), &known(&estimate.value)),

@@ -120,10 +120,14 @@ impl Columns {
 
     /// The columns of something that is counted, in one column of its name, or else made of numbers.
     fn vector(&self, name: &str) -> Result<(Vec<&Column>, bool)> {
+        let numbered = self.numbered(name)?;
         if let Some(column) = self.find(name) {
-            return Ok((vec![column], true));
+            return match numbered.first() {
+                None => Ok((vec![column], true)),
+                Some(other) => Err(twice(name, &other.name)),
+            };
         }
-        match self.numbered(name)? {
+        match numbered {
             columns if columns.is_empty() => Err(self.missing(&format!("\"{name}\", or \"{name}_0\","))),
             columns => Ok((columns, false)),
         }
@@ -157,9 +161,7 @@ impl Columns {
                 blocks.push((name, 1));
                 columns.push(column);
             } else if self.find(name).is_some() {
-                let problem =
-                    format!("there are columns \"{name}\" and \"{}\"; rename one of them", column.name);
-                return Err(error(problem));
+                return Err(twice(name, &column.name));
             } else if is_new {
                 let entries = self.numbered(name)?;
                 blocks.push((name, entries.len()));
@@ -278,4 +280,8 @@ fn flag(column: &Column, row: usize) -> Result<bool> {
         1.0 => Ok(true),
         _ => Err(at(column, row, "true or false")),
     }
+}
+
+fn twice(name: &str, other: &str) -> DatasetError {
+    error(format!("there are columns \"{name}\" and \"{other}\"; rename one of them"))
 }

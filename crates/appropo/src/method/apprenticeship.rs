@@ -160,7 +160,7 @@ impl Apprenticeship {
             rounds: 0,
             samples: 0,
             doubts: Doubts::default(),
-            stop: Stop::Reached,
+            stop: if found.ceiling - found.margin <= budget.tolerance { Stop::Reached } else { Stop::Rounds },
         })
     }
 }

@@ -12,7 +12,7 @@ use crate::vector;
 options! {
     /// The options of [`FrankWolfe`].
     pub struct FrankWolfeOptions {
-        /// The weight of every new answer; by default 2/(t + 2) for the t-th.
+        /// The weight of every new answer; by default 2/(t + 2) after t others.
         eta: Option<f64> = Kind::Number(Range::SHARE), optional "0.1";
     }
 }

@@ -135,6 +135,9 @@ impl Dataset {
     pub fn checksum(&self) -> &str {
         self.checksum.get_or_init(|| {
             let mut hash = Sha256::new();
+            for space in [&self.observations, &self.actions] {
+                hash.update(format!("{} {}\n", space.entries(), space.count().is_some()));
+            }
             for (name, range) in self.measures.iter() {
                 hash.update(format!("{} {name}\n", range.len()));
             }

@@ -1,3 +1,4 @@
+use super::ROUNDS;
 use super::fitted::selected;
 use crate::certificate::{Certificate, Verdict};
 use crate::error::Result;
@@ -24,7 +25,7 @@ pub(super) fn played(
     let (set, selection) = (problem.target().set(), selected(problem));
     let radius = || Ok(None);
     let rule = StopRule {
-        rounds: budget.rounds.unwrap_or(player.rounds()),
+        rounds: budget.rounds.unwrap_or(ROUNDS),
         tolerance: budget.tolerance,
         epsilon: budget.tolerance,
         ..StopRule::default()

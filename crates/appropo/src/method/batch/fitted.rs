@@ -84,6 +84,7 @@ impl Fitted {
                 selection: selected(problem),
                 dim: problem.measures().dim(),
                 learnt: Vec::new(),
+                first: Vec::new(),
             }),
         })
     }

@@ -28,6 +28,8 @@ use search::{Game, Search, half_spaces};
 
 /// Rounds unless the budget says otherwise.
 const ROUNDS: usize = 500;
+/// The weight of what lies beyond a horizon that networks may leave out of account.
+const NEGLIGIBLE: f64 = 0.05;
 
 words! {
     /// What is fitted to logs.
@@ -342,6 +344,13 @@ impl Method for Batch {
                 "networks that learn from logs need a discount below 1; a table does with a horizon".into(),
             ));
         }
+        let beyond = discounting.horizon().map_or(0.0, |horizon| discounting.gamma().powf(horizon as f64));
+        if self.function_class(problem) == FunctionClass::Network && beyond > NEGLIGIBLE {
+            return Err(Error::Objective(format!(
+                "networks that learn from logs know no horizon, and what lies beyond this one still counts for {beyond:.2}; \
+                 lower the discount, leave the horizon out, or write batch.fitted = \"table\""
+            )));
+        }
         let player = self.player_for(problem);
         if let (Some(player), true) = (player, problem.objective().is_some())
             && !player.takes_objective()
@@ -393,7 +402,7 @@ impl Method for Batch {
                 measures: problem.measures(),
                 selection: &selection,
                 radius: &radius,
-                rounds: budget.rounds.unwrap_or(player.rounds()),
+                rounds: budget.rounds.unwrap_or(ROUNDS),
                 is_learning: false,
                 criterion: problem.objective().map(|objective| &objective.criterion),
             };
@@ -408,7 +417,7 @@ impl Method for Batch {
     }
 
     fn rounds(&self) -> Option<usize> {
-        Some(self.player.as_ref().map_or(ROUNDS, |player| player.rounds()))
+        Some(ROUNDS)
     }
 
     fn is_learning(&self, problem: &Problem) -> bool {
