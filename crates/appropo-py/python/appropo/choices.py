@@ -109,7 +109,7 @@ class Projection(Choice):
 class FrankWolfe(Choice):
     """For an objective without constraints: steps towards the best answer to its gradient.
 
-    eta: The weight of every new answer; by default 2/(t + 2) for the t-th.
+    eta: The weight of every new answer; by default 2/(t + 2) after t others.
     """
 
     kind = "player"
