@@ -73,7 +73,7 @@ fn logs_are_recorded_learnt_from_and_checked_again() {
     let json: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!((&json["verdict"], &json["confidence"]), (&"undecided".into(), &serde_json::Value::Null));
     assert!(json["logged"]["intervals"]["failure"][1].as_f64().unwrap() > 0.0, "{json}");
-    assert_eq!(json["logged"]["assumptions"].as_array().unwrap().len(), 3);
+    assert_eq!(json["logged"]["assumptions"].as_array().unwrap().len(), 5);
     let page = fs::read_to_string(folder.join("open/report.html")).unwrap();
     assert!(page.contains("\"is_logged\":true") && page.contains("logged actions cover"));
     let said = run(folder, &["verify", "open"], 0);
