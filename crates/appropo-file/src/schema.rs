@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use appropo::env::{EnvEntry, logged};
 use appropo::options::{Key, Kind, Presence, Range, VECTORS};
 use appropo::registry::Registry;
+use appropo::utility::FUNCTIONS;
 
 use crate::keys::{CONSTRAINT, NAME, OBJECTIVE, ROOT};
 use crate::logs::MEAN;
@@ -127,7 +128,8 @@ fn kind(kind: &Kind) -> Value {
             json!({ "type": "object", "additionalProperties": value })
         }
         Kind::Utility(keys) => {
-            let term = table(*keys);
+            let mut term = table(*keys);
+            term["oneOf"] = keys[..FUNCTIONS].iter().map(|key| json!({ "required": [key.name] })).collect();
             json!({ "anyOf": [self::kind(&Kind::Name), term, { "type": "array", "items": term, "minItems": 1 }] })
         }
         Kind::Counts(least, most) => {

@@ -15,7 +15,7 @@ pub use entropy::Entropy;
 pub use linear::Linear;
 pub use smooth_minimum::SmoothMinimum;
 pub use squared_distance::SquaredDistance;
-pub use stated::{KEYS, Shape, Term, Utility};
+pub use stated::{FUNCTIONS, KEYS, Shape, Term, Utility};
 pub use sum::Sum;
 
 use std::fmt;

@@ -53,7 +53,10 @@ pub enum Shape {
     },
 }
 
-/// The keys of a term. One of the first four states its function.
+/// How many of the first [`KEYS`] state a function, of which a term has one.
+pub const FUNCTIONS: usize = 4;
+
+/// The keys of a term.
 pub static KEYS: [Key; 8] = [
     Key::optional("measure", Kind::Name, "\"reward\"", "A measure, or one entry of it as in visits[3]."),
     Key::optional(
@@ -185,9 +188,9 @@ impl Utility {
         let mut terms = Vec::new();
         for item in &items {
             let given = item.table(&KEYS)?;
-            let shapes: Vec<Entry> = KEYS[..4].iter().filter_map(|key| given.get(key.name)).collect();
+            let shapes: Vec<Entry> = KEYS[..FUNCTIONS].iter().filter_map(|key| given.get(key.name)).collect();
             let [stated] = shapes.as_slice() else {
-                let names: Vec<&str> = KEYS[..4].iter().map(|key| key.name).collect();
+                let names: Vec<&str> = KEYS[..FUNCTIONS].iter().map(|key| key.name).collect();
                 return Err(given.error(format!(
                     "found {} functions; write one of {}, as in {{ entropy = \"visits\" }}",
                     shapes.len(),
@@ -208,7 +211,8 @@ impl Utility {
                     let externals = Default::default();
                     let space = SetSpace::new(dim, vectors, &externals);
                     Shape::SquaredDistance {
-                        from: space.vector(&given.get("from").ok_or_else(|| given.missing(&KEYS[4]))?)?,
+                        from: space
+                            .vector(&given.get("from").ok_or_else(|| given.missing(&KEYS[FUNCTIONS]))?)?,
                     }
                 }
                 _ => Shape::Measure,
