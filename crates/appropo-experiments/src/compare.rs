@@ -241,7 +241,8 @@ impl Job {
 
     fn page(&self) -> Result<Page> {
         let mut page = page(&Directory::read(&self.folder)?, &self.file.problem)?;
-        page.name = format!("{} ({}, seed {})", page.name, self.method, self.file.seed);
+        page.group = self.method.clone();
+        page.name = format!("{}: {}, seed {}", page.name, self.method, self.file.seed);
         Ok(page)
     }
 }

@@ -38,6 +38,7 @@ pub fn page_of(problem: &Problem, outcome: &Outcome, about: &About, text: &str, 
     let visits = problem.measures().range("visits").ok();
     Page {
         name: problem.name().to_owned(),
+        group: String::new(),
         verdict: format!("{:?}", certificate.verdict).to_lowercase(),
         sentence: sentence(outcome),
         version: about.version.clone(),

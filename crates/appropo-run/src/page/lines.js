@@ -36,7 +36,7 @@ function nearest(xs, x) {
 
 /**
  * Lines over rounds or samples. `chart` has: label, xTitle, yTitle, height, log, series [{name, xs, ys, className,
- * quiet}], marks [{y, text}], lower and upper (the range a value must keep to), value and interval (at the end), zero,
+ * quiet, hasDots}], marks [{y, text}], lower and upper (the range a value must keep to), value and interval (at the end), zero,
  * from (where the axis starts, if before the data), xLog, xName(x) for the tooltip's title.
  */
 function lineChart(width, chart) {
@@ -96,7 +96,7 @@ function lineChart(width, chart) {
 
   for (const s of series) {
     inside.append(svg("path", { class: s.className, d: trace(s.xs, s.ys, x.at, y.at) }));
-    if (s.xs.length > 30 || s.quiet) continue;
+    if (s.xs.length > 30 || s.quiet || s.hasDots === false) continue;
     for (let i = 0; i < s.xs.length; i++) {
       if (isNumber(s.ys[i])) {
         inside.append(

@@ -26,6 +26,8 @@ const SCRIPTS: [&str; 8] = [
 pub struct Page {
     /// What the run is called.
     pub name: String,
+    /// What it is one of several of, and is drawn like; empty where it stands for itself.
+    pub group: String,
     /// "feasible", "infeasible" or "undecided".
     pub verdict: String,
     /// The verdict in a sentence.
