@@ -95,8 +95,8 @@ pub fn least_payoff(
     let residual = |values: &[f64], later: &[f64]| {
         let mut largest = 0.0f64;
         for s in (0..states).filter(|&s| decisions[s]) {
-            for a in 0..model.actions() {
-                let row = model.row(s, a);
+            for choice in model.choices_of(s) {
+                let row = model.outcomes_of(choice);
                 let future = |next: u32| if decisions[next as usize] { later[next as usize] } else { 0.0 };
                 let (mut plain, mut size) = (-values[s], values[s].abs());
                 for t in row {
@@ -192,8 +192,8 @@ fn mean(decisions: &[bool], values: &[f64], distribution: impl Iterator<Item = (
 fn steps_left(model: &TabularMdp, decisions: &[bool], steps: &[f64]) -> Result<()> {
     crate::error::dimension("bound on the steps left", steps.len(), model.states())?;
     for s in (0..model.states()).filter(|&s| decisions[s]) {
-        for a in 0..model.actions() {
-            let row = model.row(s, a);
+        for choice in model.choices_of(s) {
+            let row = model.outcomes_of(choice);
             let (future, size) = mean(decisions, steps, row.iter().map(|t| (t.next as usize, t.probability)));
             let rounding = rounding(row.len()) * (size + steps[s].abs());
             // Written so that NaN and a W too large to count single steps in fail.
@@ -449,7 +449,7 @@ fn counts_first_step(model: &TabularMdp, decisions: &[bool], entry: usize) -> bo
         counted.map(|(_, value)| *value).sum::<f64>()
     };
     let counts = |s: usize, least: f64| {
-        (0..model.actions()).all(|a| model.row(s, a).iter().all(|t| measured(t.outcome) >= least))
+        model.choices_of(s).all(|choice| model.outcomes_of(choice).iter().all(|t| measured(t.outcome) >= least))
     };
     model.start().iter().all(|&(s, _)| decisions[s] && counts(s, 1.0))
         && (0..model.states()).all(|s| !decisions[s] || counts(s, 0.0))

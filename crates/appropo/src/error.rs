@@ -39,6 +39,9 @@ pub enum Error {
     /// A measure is named that the world does not have.
     #[error("measure \"{name}\" is not one of {}", known.join(", "))]
     UnknownMeasure { name: String, known: Vec<String> },
+    /// A state of a model in which nothing can be done.
+    #[error("state {state} has no action; give it one, or make it terminal")]
+    NoAction { state: usize },
     /// Transition probabilities do not add up to 1.
     #[error("the probabilities of state {state}, action {action} add up to {sum}; expected 1")]
     Probabilities { state: usize, action: usize, sum: f64 },

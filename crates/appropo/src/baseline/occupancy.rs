@@ -116,10 +116,9 @@ impl<'a> Flow<'a> {
         if let Some((state, action)) = unbounded.then(|| rl::endless(&flat, &decisions)).flatten() {
             return Err(Error::NeverEnds { state, action });
         }
-        let actions = flat.actions();
         let pairs: Vec<(usize, usize)> = (0..flat.states())
             .filter(|&s| decisions[s])
-            .flat_map(|s| (0..actions).map(move |a| (s, a)))
+            .flat_map(|s| (0..flat.actions_of(s)).map(move |a| (s, a)))
             .collect();
         let dim = flat.measures().dim();
         let mut balance = vec![(Vec::new(), 0.0); flat.states()];

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result, finite};
@@ -6,9 +7,10 @@ use crate::measurement::{Measures, Selection};
 
 /// A vector-valued Markov decision process with finitely many states and actions.
 ///
-/// Transitions are stored by compressed rows, one row a state and action. What is measured belongs to a
-/// transition's *outcome*, a sparse vector; equal outcomes are stored once, so a grid of n cells has n of them.
-/// Entering a terminal state ends the episode.
+/// Transitions are stored by compressed rows, one row a *choice*, which is an action of a state. What is measured belongs
+/// to a transition's *outcome*, a sparse vector; equal outcomes are stored once, so a grid of n cells has n of them.
+/// Entering a terminal state ends the episode. States may have fewer actions than others; an action that a state does not
+/// have is its last one.
 #[derive(Debug, Clone)]
 pub struct TabularMdp {
     shape: Arc<Shape>,
@@ -22,6 +24,9 @@ struct Shape {
     actions: usize,
     start: Vec<(usize, f64)>,
     terminal: Vec<bool>,
+    /// The first choice of each state, and the end.
+    choices: Vec<usize>,
+    /// The first transition of each choice, and the end.
     rows: Vec<usize>,
     transitions: Vec<Transition>,
 }
@@ -46,6 +51,7 @@ impl TabularMdp {
             measures,
             start: Vec::new(),
             terminal: vec![false; states],
+            available: vec![narrow(actions); states],
             transitions: Vec::new(),
             outcomes: Vec::new(),
             known: HashMap::new(),
@@ -57,9 +63,30 @@ impl TabularMdp {
         self.shape.states
     }
 
-    /// Number of actions.
+    /// Number of actions, in the states that have the most.
     pub fn actions(&self) -> usize {
         self.shape.actions
+    }
+
+    /// Number of actions in `state`.
+    pub fn actions_of(&self, state: usize) -> usize {
+        self.shape.choices[state + 1] - self.shape.choices[state]
+    }
+
+    /// Number of choices: of actions, over all states.
+    pub fn choices(&self) -> usize {
+        self.shape.rows.len() - 1
+    }
+
+    /// The choices of a state.
+    pub fn choices_of(&self, state: usize) -> Range<usize> {
+        self.shape.choices[state]..self.shape.choices[state + 1]
+    }
+
+    /// The choice of `action` in `state`, of which there must be one.
+    pub fn choice(&self, state: usize, action: usize) -> usize {
+        let Range { start, end } = self.choices_of(state);
+        (start + action).min(end - 1)
     }
 
     /// Number of stored transitions.
@@ -84,8 +111,12 @@ impl TabularMdp {
 
     /// What `action` in `state` can lead to.
     pub fn row(&self, state: usize, action: usize) -> &[Transition] {
-        let row = state * self.shape.actions + action;
-        &self.shape.transitions[self.shape.rows[row]..self.shape.rows[row + 1]]
+        self.outcomes_of(self.choice(state, action))
+    }
+
+    /// What a choice can lead to.
+    pub fn outcomes_of(&self, choice: usize) -> &[Transition] {
+        &self.shape.transitions[self.shape.rows[choice]..self.shape.rows[choice + 1]]
     }
 
     /// The measurement that belongs to an outcome, as (entry, value).
@@ -103,13 +134,13 @@ impl TabularMdp {
         self.outcomes.iter().map(|z| z.iter().map(|&(i, v)| (lam[i as usize] * v).abs()).sum()).collect()
     }
 
-    /// The most transitions of a state and action, and the most entries of an outcome.
+    /// The most transitions of a choice, and the most entries of an outcome.
     pub(crate) fn longest_sums(&self) -> (usize, usize) {
         let rows = self.shape.rows.windows(2).map(|row| row[1] - row[0]);
         (rows.max().unwrap_or(0), self.outcomes.iter().map(Vec::len).max().unwrap_or(0))
     }
 
-    /// The expected scalar reward −λ·z of every state and action, as `[state * actions + action]`.
+    /// The expected scalar reward −λ·z of every choice.
     pub fn rewards(&self, lam: &[f64]) -> Vec<f64> {
         let payoffs = self.payoffs(lam);
         let rows = self.shape.rows.windows(2).map(|row| &self.shape.transitions[row[0]..row[1]]);
@@ -120,7 +151,7 @@ impl TabularMdp {
     /// Σ ρ(s, a) E[z | s, a] for an occupancy given as `(state, action) → mass`.
     pub fn measure(&self, mass: impl Fn(usize, usize) -> f64) -> Vec<f64> {
         let mut weights = vec![0.0; self.outcomes.len()];
-        for state in 0..self.states() {
+        for state in (0..self.states()).filter(|&s| !self.is_terminal(s)) {
             for action in 0..self.actions() {
                 let mass = mass(state, action);
                 if mass != 0.0 {
@@ -145,7 +176,7 @@ impl TabularMdp {
         self.outcomes.iter().map(norm).fold(0.0, f64::max)
     }
 
-    /// E‖z‖ of every state and action, as `[state * actions + action]`.
+    /// E‖z‖ of every choice.
     pub fn step_norms(&self) -> Vec<f64> {
         let norm = |z: &[(u32, f64)]| z.iter().map(|(_, v)| v * v).sum::<f64>().sqrt();
         let rows = self.shape.rows.windows(2).map(|row| &self.shape.transitions[row[0]..row[1]]);
@@ -194,12 +225,14 @@ impl TabularMdp {
                     builder.terminal(stage * states + state);
                     continue;
                 }
-                for action in 0..self.actions() {
+                let here = stage * states + state;
+                builder.available(here, self.actions_of(state));
+                for action in 0..self.actions_of(state) {
                     for t in self.row(state, action) {
                         let next =
                             if stage + 1 < horizon { (stage + 1) * states + t.next as usize } else { end };
-                        let row = (stage * states + state) * self.actions() + action;
-                        builder.transitions.push((row, Transition { next: next as u32, ..*t }));
+                        let key = (narrow(here), narrow(action));
+                        builder.transitions.push((key, Transition { next: next as u32, ..*t }));
                     }
                 }
             }
@@ -216,7 +249,9 @@ pub struct TabularMdpBuilder {
     measures: Measures,
     start: Vec<(usize, f64)>,
     terminal: Vec<bool>,
-    transitions: Vec<(usize, Transition)>,
+    available: Vec<u32>,
+    /// State and action before what they can lead to.
+    transitions: Vec<((u32, u32), Transition)>,
     outcomes: Vec<Vec<(u32, f64)>>,
     known: HashMap<Vec<(u32, u64)>, u32>,
 }
@@ -232,6 +267,14 @@ impl TabularMdpBuilder {
     pub fn terminal(&mut self, state: usize) -> &mut Self {
         if let Some(terminal) = self.terminal.get_mut(state) {
             *terminal = true;
+        }
+        self
+    }
+
+    /// `state` has only the first `count` actions.
+    pub fn available(&mut self, state: usize, count: usize) -> &mut Self {
+        if let Some(available) = self.available.get_mut(state) {
+            *available = narrow(count.min(self.actions));
         }
         self
     }
@@ -259,9 +302,9 @@ impl TabularMdpBuilder {
             self.outcomes.push(key.iter().map(|&(i, v)| (i, f64::from_bits(v))).collect());
             self.outcomes.len() as u32 - 1
         });
-        // A wrong index is kept as it is for `build` to report.
-        let row = if action < self.actions { state * self.actions + action } else { usize::MAX - action };
-        self.transitions.push((row, Transition { probability, next: narrow(next), outcome }));
+        // A wrong index is kept for `build` to report.
+        let key = (narrow(state), narrow(action));
+        self.transitions.push((key, Transition { probability, next: narrow(next), outcome }));
         self
     }
 
@@ -270,8 +313,17 @@ impl TabularMdpBuilder {
         for (what, count) in [("states", self.states), ("actions", self.actions)] {
             crate::error::in_range(what, count as f64, count > 0, "1 or more")?;
         }
-        let rows = self.states * self.actions;
-        self.transitions.sort_by_key(|&(row, t)| (row, t.next, t.outcome));
+        for state in 0..self.states {
+            if self.terminal[state] {
+                self.available[state] = 0;
+            } else if self.available[state] == 0 {
+                return Err(Error::NoAction { state });
+            }
+        }
+        // Episodes are over there.
+        self.transitions
+            .retain(|((state, _), _)| self.terminal.get(*state as usize).is_none_or(|is_terminal| !is_terminal));
+        self.transitions.sort_by_key(|&(key, t)| (key, t.next, t.outcome));
         self.transitions.dedup_by(|b, a| {
             let same = (a.0, a.1.next, a.1.outcome) == (b.0, b.1.next, b.1.outcome);
             if same {
@@ -279,16 +331,15 @@ impl TabularMdpBuilder {
             }
             same
         });
-        for &(row, t) in &self.transitions {
-            if row >= rows {
-                return Err(if row > usize::MAX / 2 {
-                    Error::Index { what: "action", index: usize::MAX - row, count: self.actions }
-                } else {
-                    Error::Index { what: "state", index: row / self.actions, count: self.states }
-                });
+        for &((state, action), t) in &self.transitions {
+            for index in [state, t.next] {
+                if index as usize >= self.states {
+                    return Err(Error::Index { what: "state", index: index as usize, count: self.states });
+                }
             }
-            if t.next as usize >= self.states {
-                return Err(Error::Index { what: "state", index: t.next as usize, count: self.states });
+            let count = self.available[state as usize];
+            if action >= count {
+                return Err(Error::Index { what: "action", index: action as usize, count: count as usize });
             }
             check_probability(t.probability)?;
         }
@@ -299,21 +350,29 @@ impl TabularMdpBuilder {
             }
             finite("measurement", &[v])?;
         }
-        let mut starts = vec![0usize; rows + 1];
-        let mut sums = vec![0.0; rows];
-        for &(row, t) in &self.transitions {
-            starts[row + 1] += 1;
-            sums[row] += t.probability;
+        let mut choices = vec![0usize];
+        choices.extend(self.available.iter().scan(0, |sum, count| {
+            *sum += *count as usize;
+            Some(*sum)
+        }));
+        let mut rows = vec![0usize; choices[self.states] + 1];
+        let mut sums = vec![0.0; choices[self.states]];
+        let choice = |(state, action): (u32, u32)| choices[state as usize] + action as usize;
+        for &(key, t) in &self.transitions {
+            rows[choice(key) + 1] += 1;
+            sums[choice(key)] += t.probability;
         }
-        for row in 0..rows {
-            starts[row + 1] += starts[row];
-            let (state, action) = (row / self.actions, row % self.actions);
-            if !self.terminal[state] && (sums[row] - 1.0).abs() > 1e-9 {
-                return Err(Error::Probabilities { state, action, sum: sums[row] });
+        for state in 0..self.states {
+            for choice in choices[state]..choices[state + 1] {
+                rows[choice + 1] += rows[choice];
+                if (sums[choice] - 1.0).abs() > 1e-9 {
+                    let action = choice - choices[state];
+                    return Err(Error::Probabilities { state, action, sum: sums[choice] });
+                }
             }
         }
-        for (row, t) in &mut self.transitions {
-            t.probability /= sums[*row];
+        for (key, t) in &mut self.transitions {
+            t.probability /= sums[choice(*key)];
         }
         for &(state, probability) in &self.start {
             if state >= self.states {
@@ -329,7 +388,8 @@ impl TabularMdpBuilder {
                 actions: self.actions,
                 start: self.start,
                 terminal: self.terminal,
-                rows: starts,
+                choices,
+                rows,
                 transitions: self.transitions.into_iter().map(|(_, t)| t).collect(),
             }),
             measures: self.measures,

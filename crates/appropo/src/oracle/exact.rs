@@ -101,7 +101,7 @@ impl Exact {
             if let Some((state, action)) = rl::endless(&model, &decisions) {
                 return Err(Error::NeverEnds { state, action });
             }
-            let each_step = vec![1.0; model.states() * model.actions()];
+            let each_step = vec![1.0; model.choices()];
             // Rewards are positive here, so values start at 0.
             let mut longest = rl::policy_iteration(&model, 1.0, &decisions, &each_step, 0.0)?.values;
             // Twice as much leaves room for rounding: the bound must hold with certainty, not be tight.

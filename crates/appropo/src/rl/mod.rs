@@ -61,9 +61,9 @@ pub fn decision_states(model: &TabularMdp) -> Vec<bool> {
         if model.is_terminal(state) || std::mem::replace(&mut reached[state], true) {
             continue;
         }
-        for action in 0..model.actions() {
+        for choice in model.choices_of(state) {
             open.extend(
-                model.row(state, action).iter().filter(|t| t.probability > 0.0).map(|t| t.next as usize),
+                model.outcomes_of(choice).iter().filter(|t| t.probability > 0.0).map(|t| t.next as usize),
             );
         }
     }
@@ -75,7 +75,7 @@ pub fn endless(model: &TabularMdp, decisions: &[bool]) -> Option<(usize, usize)>
     // The largest set of states that some actions never leave: states without such an action drop out.
     let mut inside = decisions.to_vec();
     let stays = |inside: &[bool], state: usize| {
-        (0..model.actions()).find(|&action| {
+        (0..model.actions_of(state)).find(|&action| {
             model.row(state, action).iter().all(|t| t.probability == 0.0 || inside[t.next as usize])
         })
     };
@@ -102,13 +102,13 @@ fn backup(
     action: usize,
 ) -> f64 {
     let future: f64 = model.row(state, action).iter().map(|t| t.probability * values[t.next as usize]).sum();
-    rewards[state * model.actions() + action] + gamma * future
+    rewards[model.choice(state, action)] + gamma * future
 }
 
 /// The best action and its backup.
 fn best_action(model: &TabularMdp, gamma: f64, rewards: &[f64], values: &[f64], state: usize) -> (u32, f64) {
     let mut best = (0, f64::NEG_INFINITY);
-    for action in 0..model.actions() {
+    for action in 0..model.actions_of(state) {
         let value = backup(model, gamma, rewards, values, state, action);
         if value > best.1 {
             best = (action as u32, value);

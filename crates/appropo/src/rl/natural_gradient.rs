@@ -111,8 +111,10 @@ impl NaturalGradient {
         let rewards = self.model.rewards(lam);
         let decides: Vec<usize> = (0..states).filter(|&s| self.decisions[s]).collect();
         if self.horizon.is_none() {
-            let row = |s: usize| s * actions..(s + 1) * actions;
-            let expected = |s: usize| crate::vector::dot(&self.probabilities[row(s)], &rewards[row(s)]);
+            let expected = |s: usize| -> f64 {
+                let chosen = |a: usize| self.probabilities[s * actions + a] * rewards[self.model.choice(s, a)];
+                (0..actions).map(chosen).sum()
+            };
             self.chain().values(expected, 0.0, &mut self.values)?;
         }
         let after = vec![0.0; states];

@@ -7,7 +7,7 @@ use crate::error::Result;
 const WARM_UP: usize = 40;
 const ROUNDS: usize = 1000;
 
-/// The best stationary policy for `rewards[state * actions + action]`, by policy iteration (Howard 1960).
+/// The best stationary policy for the reward of every choice, by policy iteration (Howard 1960).
 ///
 /// `steps` bounds the discounted number of steps left. Values start below those of every policy: sweeps then only
 /// raise them, and the policy that is greedy for them is at least as good as they say.
@@ -47,7 +47,7 @@ pub fn policy_iteration(
     let mut accuracy = 1e-8;
     for _ in 0..ROUNDS {
         let chain = Chain::new(model, gamma, decisions, |s, a| f64::from(actions[s] as usize == a));
-        chain.values(|s| rewards[s * model.actions() + actions[s] as usize], accuracy, &mut values)?;
+        chain.values(|s| rewards[model.choice(s, actions[s] as usize)], accuracy, &mut values)?;
         // A switch must gain more than rounding, or equal actions would be swapped for ever.
         let gain = accuracy.max(1e-13) * scale(&values);
         let mut stable = true;

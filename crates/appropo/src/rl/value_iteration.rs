@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 
 const SWEEPS: usize = 1_000_000;
 
-/// The best stationary policy for `rewards[state * actions + action]`, by value iteration until no value
+/// The best stationary policy for the reward of every choice, by value iteration until no value
 /// changes by more than rounding.
 pub fn value_iteration(model: &TabularMdp, gamma: f64, decisions: &[bool], rewards: &[f64]) -> Result<Plan> {
     let mut values = vec![0.0; model.states()];
