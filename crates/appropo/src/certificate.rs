@@ -40,6 +40,27 @@ pub struct Bound {
     pub value: f64,
     /// Its proof.
     pub witness: Arc<ValueFunction>,
+    /// Set where it is proved for a λ next to the one that was asked about.
+    pub tilt: Option<Tilt>,
+}
+
+/// A small step from one λ to another, and what it adds to the offset of a half-space that contains the set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tilt {
+    /// What is added to λ.
+    pub lam: Vec<f64>,
+    /// What is added to the offset.
+    pub offset: f64,
+}
+
+impl Bound {
+    /// The half-space {z : λ·z ≤ offset} that it speaks of, where it was asked about this one.
+    pub fn half_space(&self, lam: &[f64], offset: f64) -> (Vec<f64>, f64) {
+        match &self.tilt {
+            None => (lam.to_vec(), offset),
+            Some(tilt) => (lam.iter().zip(&tilt.lam).map(|(a, b)| a + b).collect(), offset + tilt.offset),
+        }
+    }
 }
 
 /// A half-space {z : lam·z ≤ offset} that contains the set, and a proof that no policy reaches into it.
@@ -136,9 +157,16 @@ pub fn least_payoff(
         let ends = 1.0 - gamma - rounding(longest_row);
         residual(&witness.values, &witness.values) / if ends > 0.0 { ends } else { 0.0 }
     } else {
-        let steps = witness.steps.as_deref().unwrap_or(&[]);
-        steps_left(model, decisions, steps)?;
-        residual(&witness.values, &witness.values) * at_start(steps).0
+        let excess = residual(&witness.values, &witness.values);
+        match witness.steps.as_deref() {
+            Some(steps) => {
+                steps_left(model, decisions, steps)?;
+                excess * at_start(steps).0
+            }
+            // Where nothing exceeds the values, it does not matter how long policies take to end.
+            None if excess == 0.0 => 0.0,
+            None => f64::INFINITY,
+        }
     };
     let (start, size) = at_start(&witness.values[..states]);
     let bound = -(start
@@ -219,12 +247,12 @@ pub struct Evidence {
 impl Evidence {
     /// Takes what a round proves: every policy has λ·Z̄ ≥ bound, and the set lies where λ·z ≤ offset.
     pub fn add(&mut self, lam: &[f64], offset: f64, bound: &Bound) {
-        let length = vector::norm(lam);
+        let (lam, offset) = bound.half_space(lam, offset);
+        let length = vector::norm(&lam);
         let distance = (bound.value - offset) / length;
         if length > 0.0 && distance > self.lower_bound {
             self.lower_bound = distance;
-            self.separation =
-                Some(Separation { lam: lam.to_vec(), offset, witness: Arc::clone(&bound.witness) });
+            self.separation = Some(Separation { lam, offset, witness: Arc::clone(&bound.witness) });
         }
     }
 
@@ -449,7 +477,9 @@ fn counts_first_step(model: &TabularMdp, decisions: &[bool], entry: usize) -> bo
         counted.map(|(_, value)| *value).sum::<f64>()
     };
     let counts = |s: usize, least: f64| {
-        model.choices_of(s).all(|choice| model.outcomes_of(choice).iter().all(|t| measured(t.outcome) >= least))
+        model
+            .choices_of(s)
+            .all(|choice| model.outcomes_of(choice).iter().all(|t| measured(t.outcome) >= least))
     };
     model.start().iter().all(|&(s, _)| decisions[s] && counts(s, 1.0))
         && (0..model.states()).all(|s| !decisions[s] || counts(s, 0.0))

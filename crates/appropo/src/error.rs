@@ -56,9 +56,35 @@ pub enum Error {
         /// What is wrong and what to write.
         problem: String,
     },
+    /// A mixture that no single table can stand for.
+    #[error(
+        "some policies of the mixture stay in some states for ever and others leave them, which no single table can do; keep the mixture"
+    )]
+    NoOnePolicy,
+    /// Undiscounted and without a horizon, every policy goes on for ever and measures something all the while.
+    #[error(
+        "discount 1 without a horizon: from state {state} every policy may go on for ever, and what is constrained or optimised is measured without end; set a horizon or a discount below 1"
+    )]
+    Infinite { state: usize },
+    /// Undiscounted and without a horizon, something can be measured for ever that nothing bounds.
+    #[error(
+        "discount 1 without a horizon: \"{measure}\" can grow for ever, because action {action} in state {state} can be repeated without end, and no constraint bounds it that way; bound it, set a horizon or a discount below 1"
+    )]
+    Endless {
+        measure: String,
+        /// A state of the endless class.
+        state: usize,
+        /// An action that stays inside it.
+        action: usize,
+    },
+    /// Undiscounted and without a horizon, a reward grows for ever.
+    #[error(
+        "discount 1 without a horizon: from state {state} a policy that never ends gains without end; set a horizon or a discount below 1"
+    )]
+    Unbounded { state: usize },
     /// Undiscounted and without a horizon, yet some policy never ends.
     #[error(
-        "discount 1 without a horizon needs every policy to end, but from state {state} action {action} can be repeated for ever; set a horizon or a discount below 1"
+        "discount 1 without a horizon: this method needs every policy to end, but from state {state} action {action} can be repeated for ever; use \"appropo\", or set a horizon or a discount below 1"
     )]
     NeverEnds {
         /// A state of the endless class.

@@ -7,9 +7,9 @@ use crate::env::{EnvSpec, Environment, StopSignal, TabularMdp};
 use crate::error::{Error, Result, in_range};
 use crate::measurement::{Discounting, Measures};
 use crate::method::{Budget, Method, Resume, Task};
-use crate::oracle::{LIMIT, interruptible};
+use crate::oracle::{LIMIT, interruptible, outward};
 use crate::outcome::Outcome;
-use crate::rl;
+use crate::rl::{self, Quotient};
 use crate::solver::Observer;
 pub use crate::utility::Direction;
 use crate::utility::{Criterion, Utility};
@@ -131,17 +131,16 @@ impl ProblemBuilder {
         let problem = Problem { name, env, discounting, target, objective: None };
         match objective {
             Some((utility, direction)) => problem.with_objective(utility, direction),
-            None => Ok(problem),
+            None => {
+                problem.check_finite()?;
+                Ok(problem)
+            }
         }
     }
 }
 
 fn check_model(model: &TabularMdp, discounting: &Discounting) -> Result<()> {
     match discounting.horizon() {
-        None if discounting.gamma() == 1.0 => match rl::endless(model, &rl::decision_states(model)) {
-            Some((state, action)) => Err(Error::NeverEnds { state, action }),
-            None => Ok(()),
-        },
         None => Ok(()),
         Some(horizon) => {
             let (states, actions) = (model.states(), model.actions());
@@ -170,7 +169,40 @@ impl Problem {
     /// The same problem with another objective.
     pub fn with_objective(self, utility: impl Into<Utility>, direction: Direction) -> Result<Self> {
         let objective = Objective::new(utility.into(), direction, self.env.measures())?;
-        Ok(Self { objective: Some(objective), ..self })
+        let problem = Self { objective: Some(objective), ..self };
+        problem.check_finite()?;
+        Ok(problem)
+    }
+
+    /// Without discount and horizon, what can be measured for ever must be what the constraints or the objective mind.
+    fn check_finite(&self) -> Result<()> {
+        let is_total = self.discounting.gamma() == 1.0 && self.discounting.horizon().is_none();
+        let Some(model) = self.env.model().filter(|_| is_total) else { return Ok(()) };
+        let objective = self.objective.as_ref();
+        let selection = self.target.selection_with(objective.map_or(&[], |objective| &objective.entries));
+        let selected = model.select(&selection);
+        let Some(quotient) = Quotient::new(&selected, &rl::decision_states(&selected))? else {
+            return Ok(());
+        };
+        let set = self.target.set();
+        for (state, action, z) in &quotient.endless {
+            let (constrained, optimized) = z.split_at(set.dim());
+            let is_minded = outward(set, constrained).is_some()
+                || match objective.map(|objective| objective.criterion.is_last()) {
+                    Some(true) => optimized[0] < 0.0,
+                    // What a function of several measures makes of them shows when it is planned for.
+                    Some(false) => optimized.iter().any(|v| *v != 0.0),
+                    None => false,
+                };
+            if !is_minded {
+                let largest = |(_, a): &(usize, &f64), (_, b): &(usize, &f64)| a.abs().total_cmp(&b.abs());
+                let entry = z.iter().enumerate().max_by(largest).map_or(0, |(i, _)| selection.entries[i].0);
+                let measure = self.measures().iter().find(|(_, range)| range.contains(&entry));
+                let measure = measure.map_or(String::new(), |(name, _)| name.into());
+                return Err(Error::Endless { measure, state: *state, action: *action });
+            }
+        }
+        Ok(())
     }
 
     /// The same problem with nothing to optimise.

@@ -221,9 +221,11 @@ fn consistent(problem: &Problem, evaluation: &Evaluation) -> Result<()> {
 /// Whether numbers are the same but for rounding.
 fn agree(what: &str, claimed: &[f64], found: &[f64]) -> Result<()> {
     crate::error::dimension(what, claimed.len(), found.len())?;
-    let size = 1.0 + found.iter().map(|v| v * v).sum::<f64>().sqrt();
-    // Written so that NaN differs.
-    let differs = |(_, (a, b)): &(usize, (&f64, &f64))| !((*a - *b).abs() <= ROUNDING * size);
+    let size = 1.0 + found.iter().filter(|v| !v.is_nan()).map(|v| v * v).sum::<f64>().sqrt();
+    // NaN says that something is measured without end; anything else differs from it.
+    let differs = |(_, (a, b)): &(usize, (&f64, &f64))| {
+        !((*a - *b).abs() <= ROUNDING * size || (a.is_nan() && b.is_nan()))
+    };
     match claimed.iter().zip(found).enumerate().find(differs) {
         None => Ok(()),
         Some((i, (claimed, found))) => {

@@ -10,6 +10,7 @@ mod concave;
 mod confidence;
 mod cpo;
 mod distilling;
+mod endless;
 mod evidence;
 mod lagrangian;
 mod last_iterate;

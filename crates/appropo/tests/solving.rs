@@ -385,12 +385,12 @@ fn horizons_and_discounts_that_do_not_fit_are_refused() {
     // Nobody plans in a world without a model.
     assert!(cart_pole().horizon(1_000_000_000).build().is_ok());
 
+    // Whoever does not slip may go on for ever, which costs without end.
     let still = mars_rover::world("8x8", 0.0).unwrap();
-    let endless = || Problem::builder(still.clone()).constraint(safety());
+    let endless = || Problem::builder(still.clone()).constraint(safety()).maximize("steps");
     let refused = endless().build().unwrap_err();
-    assert!(matches!(refused, Error::NeverEnds { .. }), "{refused:?}");
+    assert!(matches!(refused, Error::Endless { .. }), "{refused:?}");
     assert!(endless().horizon(300).build().is_ok() && endless().discount(0.99).build().is_ok());
-    // Whoever slips ends at some time.
     assert!(rover().discount(1.0).constraint(safety()).build().is_ok());
     for discount in [-0.1, 1.1, f64::NAN] {
         assert!(rover().discount(discount).build().is_err(), "{discount}");

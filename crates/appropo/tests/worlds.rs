@@ -8,7 +8,7 @@ use appropo::env::{
 };
 use appropo::error::Error;
 use appropo::measurement::{Discounting, Estimate, Measures, Selection};
-use appropo::oracle::{Exact, Planner, Respond};
+use appropo::oracle::{Exact, Planner, PolicyAscent, Respond};
 use appropo::policy::{Memory, Mixed, TabularPolicy};
 use appropo::random;
 use appropo::rl::{Episode, Occupancy, play_episode};
@@ -217,15 +217,15 @@ fn a_mixture_has_a_single_policy_of_equal_measurements() {
 }
 
 #[test]
-fn endless_policies_without_discount_are_refused() {
+fn methods_that_need_every_policy_to_end_say_so() {
     let cliff = cliff_walking::world(false).unwrap();
     let forever = Discounting::new(1.0, None).unwrap();
-    let error = Exact::new((*cliff.model).clone(), forever, Planner::PolicyIteration).unwrap_err();
+    let error = PolicyAscent::new((*cliff.model).clone(), forever).unwrap_err();
     assert!(matches!(error, Error::NeverEnds { .. }));
     assert!(error.to_string().contains("set a horizon or a discount below 1"));
     // The rover always slips to an end sooner or later.
     let rover = mars_rover::world("8x8", 0.05).unwrap();
-    assert!(Exact::new((*rover.model).clone(), forever, Planner::PolicyIteration).is_ok());
+    assert!(PolicyAscent::new((*rover.model).clone(), forever).is_ok());
 }
 
 #[test]

@@ -112,10 +112,7 @@ impl<'a> Flow<'a> {
             None => model.clone(),
         };
         let decisions = rl::decision_states(&flat);
-        let unbounded = discounting.gamma() == 1.0 && discounting.horizon().is_none();
-        if let Some((state, action)) = unbounded.then(|| rl::endless(&flat, &decisions)).flatten() {
-            return Err(Error::NeverEnds { state, action });
-        }
+        rl::every_policy_ends(&flat, discounting, &decisions)?;
         let pairs: Vec<(usize, usize)> = (0..flat.states())
             .filter(|&s| decisions[s])
             .flat_map(|s| (0..flat.actions_of(s)).map(move |a| (s, a)))

@@ -211,6 +211,7 @@ impl Appropo {
         self.oracle_for(problem).make(OracleContext {
             env: problem.env(),
             selection,
+            set: problem.target().set(),
             discounting: *problem.discounting(),
             samples: budget.samples,
             aim,
@@ -335,7 +336,8 @@ impl Appropo {
         observer: &mut dyn Observer,
     ) -> Result<Maximum> {
         let model = plannable(problem)?.select(&problem.target().selection_with(&objective.entries));
-        let mut cache = Cache::new(Exact::new(model, *problem.discounting(), Planner::PolicyIteration)?);
+        let exact = Exact::new(model, *problem.discounting(), Planner::PolicyIteration)?;
+        let mut cache = Cache::new(exact.guarded(problem.target().set())?);
         let mut later = Later { observer, played };
         let found = binary_search(problem.target().set(), &mut cache, &self.rule(budget), &mut later)?;
         // Its games are sharper than what is asked for.

@@ -157,6 +157,7 @@ pub(super) fn run_deploying(
     let made = learner.make(OracleContext {
         env: problem.env(),
         selection: &selection,
+        set: &set,
         discounting: *problem.discounting(),
         samples: budget.samples,
         aim: None,

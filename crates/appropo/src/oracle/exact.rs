@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::guard::Guard;
 use super::{AnyOracle, MakeOracle, OracleContext, OracleEntry, Respond, Response};
 use crate::certificate::{Bound, Ceiling, Certificate, ValueFunction, least_payoff};
 use crate::env::{EnvSpec, TabularMdp};
@@ -8,7 +9,7 @@ use crate::error::{Error, Result, not_too_large};
 use crate::measurement::Discounting;
 use crate::options::{Kind, Options, Table, options, words};
 use crate::policy::{AnyPolicy, Mixed, TabularPolicy};
-use crate::rl::{self, Occupancy, Plan};
+use crate::rl::{self, Occupancy, Plan, Quotient};
 use crate::set::SharedSet;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::utility::Criterion;
@@ -45,7 +46,8 @@ impl MakeOracle for ExactOptions {
 
     fn make(&self, context: OracleContext) -> Result<AnyOracle> {
         let model = known(context.env)?.select(context.selection);
-        Ok(AnyOracle::Responding(Box::new(Exact::new(model, context.discounting, self.planner)?)))
+        let exact = Exact::new(model, context.discounting, self.planner)?.guarded(context.set)?;
+        Ok(AnyOracle::Responding(Box::new(exact)))
     }
 
     fn check(&self, env: &EnvSpec) -> Result<()> {
@@ -80,7 +82,11 @@ pub struct Exact {
     discounting: Discounting,
     planner: Planner,
     decisions: Vec<bool>,
-    /// Without discount and horizon: a bound on the steps left in each state.
+    /// Without discount and horizon, where some policies never end: the model in which all is planned.
+    quotient: Option<Quotient>,
+    /// What bounds need where some policies measure without end.
+    guard: Option<Guard>,
+    /// Without discount and horizon, where every policy ends: a bound on the steps left in each state.
     steps: Option<Vec<f64>>,
     /// Policies found before with what they measure, so that equal answers share one policy.
     known: Vec<(Arc<AnyPolicy>, Vec<f64>)>,
@@ -89,30 +95,62 @@ pub struct Exact {
 }
 
 impl Exact {
-    /// An oracle for `model`. Without discount and horizon every policy must end.
+    /// An oracle for `model`. Without discount and horizon it answers with policies that measure finitely.
     pub fn new(model: TabularMdp, discounting: Discounting, planner: Planner) -> Result<Self> {
         if let Some(horizon) = discounting.horizon() {
             let factors = [horizon, model.states(), model.actions()];
             not_too_large("horizon times states times actions", &factors, 200_000_000)?;
         }
         let decisions = rl::decision_states(&model);
-        let mut steps = None;
+        let (known, places) = (Vec::new(), HashMap::new());
+        let mut exact = Self {
+            model,
+            discounting,
+            planner,
+            decisions,
+            quotient: None,
+            guard: None,
+            steps: None,
+            known,
+            places,
+        };
         if discounting.gamma() == 1.0 && discounting.horizon().is_none() {
-            if let Some((state, action)) = rl::endless(&model, &decisions) {
-                return Err(Error::NeverEnds { state, action });
+            exact.quotient = Quotient::new(&exact.model, &exact.decisions)?;
+            if exact.quotient.as_ref().is_none_or(|quotient| quotient.endless.is_empty()) {
+                let (model, decisions) = exact.planned();
+                let each_step = vec![1.0; model.choices()];
+                // Rewards are positive here, so values start at 0.
+                let mut longest = rl::policy_iteration(model, 1.0, decisions, &each_step, 0.0)?.values;
+                // Twice as much leaves room for rounding: the bound must hold with certainty, not be tight.
+                longest.iter_mut().for_each(|w| *w *= 2.0);
+                exact.steps = Some(longest);
             }
-            let each_step = vec![1.0; model.choices()];
-            // Rewards are positive here, so values start at 0.
-            let mut longest = rl::policy_iteration(&model, 1.0, &decisions, &each_step, 0.0)?.values;
-            // Twice as much leaves room for rounding: the bound must hold with certainty, not be tight.
-            longest.iter_mut().for_each(|w| *w *= 2.0);
-            steps = Some(longest);
         }
-        Ok(Self { model, discounting, planner, decisions, steps, known: Vec::new(), places: HashMap::new() })
+        Ok(exact)
+    }
+
+    /// The same for the game of `set`, whose entries are measured first: where some policies measure without end, bounds
+    /// need to know that the set is left that way.
+    pub fn guarded(mut self, set: &SharedSet) -> Result<Self> {
+        if let Some(quotient) = self.quotient.as_ref().filter(|quotient| !quotient.endless.is_empty()) {
+            self.guard = Guard::find(quotient, set)?;
+        }
+        Ok(self)
+    }
+
+    /// The model in which all is planned, and its decision states.
+    fn planned(&self) -> (&TabularMdp, &[bool]) {
+        match &self.quotient {
+            Some(quotient) => (&quotient.model, &quotient.decisions),
+            None => (&self.model, &self.decisions),
+        }
     }
 
     fn plan(&self, rewards: &[f64]) -> Result<Plan> {
-        let (model, gamma, decisions) = (&self.model, self.discounting.gamma(), &self.decisions);
+        let ((model, decisions), gamma) = (self.planned(), self.discounting.gamma());
+        if let Some(quotient) = self.quotient.as_ref().filter(|quotient| !quotient.endless.is_empty()) {
+            return rl::shortest_path(model, decisions, rewards, &quotient.ending);
+        }
         Ok(match (self.discounting.horizon(), self.planner) {
             (Some(horizon), _) => rl::backward_induction(model, gamma, horizon, decisions, rewards),
             (None, Planner::PolicyIteration) => {
@@ -129,19 +167,37 @@ impl Exact {
     /// A bound on ‖Z̄(π)‖ over all policies: the largest expected Σ γⁱ‖zᵢ‖, planned like a reward. It is far below
     /// B/(1 − γ) where episodes end.
     pub fn measurement_radius(&self) -> Result<f64> {
-        let lengths = self.model.step_norms();
-        let plan = self.plan(&lengths)?;
-        Ok(self.model.start().iter().map(|&(s, p)| p * plan.values[s]).sum())
+        let (model, _) = self.planned();
+        let plan = self.plan(&model.step_norms())?;
+        Ok(model.start().iter().map(|&(s, p)| p * plan.values[s]).sum())
+    }
+
+    /// What the best values prove for λ. Where episodes can last beyond what numbers resolve, the answer stands without a bound.
+    fn bound(&self, lam: &[f64], values: Vec<f64>) -> Option<Bound> {
+        match (&self.quotient, &self.guard) {
+            (Some(quotient), Some(guard)) if guard.serves(lam) => guard.bound(quotient, lam, &values),
+            _ => {
+                let (model, decisions) = self.planned();
+                let witness = ValueFunction { values, steps: self.steps.clone() };
+                let value = least_payoff(model, &self.discounting, decisions, lam, &witness).ok()?;
+                Some(Bound { value, witness: Arc::new(witness), tilt: None })
+            }
+        }
     }
 
     /// The long-term measurement of a mixed policy.
     pub fn measure(&self, mixture: &Mixed) -> Result<Vec<f64>> {
-        Ok(Occupancy::of_mixture(&self.model, &self.discounting, mixture)?.measure(&self.model))
+        let z = Occupancy::of_mixture(&self.model, &self.discounting, mixture)?.measure(&self.model);
+        match z.iter().any(|v| v.is_nan()) {
+            true => Err(Error::Infinite { state: self.model.start()[0].0 }),
+            false => Ok(z),
+        }
     }
 
     /// The bound on the objective, which is measured last, that `ceiling` proves for this world.
     pub fn upper_bound(&self, ceiling: &Ceiling, set: &SharedSet, criterion: &Criterion) -> Result<f64> {
-        ceiling.upper_bound(set, criterion, &self.model, &self.discounting, &self.decisions)
+        let (model, decisions) = self.planned();
+        ceiling.upper_bound(set, criterion, model, &self.discounting, decisions)
     }
 
     /// A certificate with every number computed again for this world, claiming only what that confirms.
@@ -152,13 +208,15 @@ impl Exact {
         mixture: &Mixed,
     ) -> Result<Certificate> {
         let measured = self.measure(mixture)?;
-        certificate.recomputed(set, &self.model, &self.discounting, &self.decisions, measured)
+        let (model, decisions) = self.planned();
+        certificate.recomputed(set, model, &self.discounting, decisions, measured)
     }
 
     /// Checks a certificate against this world, the set and the mixture it speaks of.
     pub fn check(&self, certificate: &Certificate, set: &SharedSet, mixture: &Mixed) -> Result<()> {
         let measured = self.measure(mixture)?;
-        certificate.check(set, &self.model, &self.discounting, &self.decisions, &measured)
+        let (model, decisions) = self.planned();
+        certificate.check(set, model, &self.discounting, decisions, &measured)
     }
 }
 
@@ -166,23 +224,24 @@ impl Respond for Exact {
     fn respond(&mut self, lam: &[f64], _offset: f64) -> Result<Response> {
         crate::error::dimension("lambda", lam.len(), self.model.measures().dim())?;
         crate::error::finite("lambda", lam)?;
-        let plan = self.plan(&self.model.rewards(lam))?;
-        let (policy, z_hat) = match self.places.get(&plan.actions) {
+        let Plan { actions, values } = self.plan(&self.planned().0.rewards(lam))?;
+        let actions = match &self.quotient {
+            Some(quotient) => quotient.lift(&self.model, &actions),
+            None => actions,
+        };
+        let (policy, z_hat) = match self.places.get(&actions) {
             Some(&place) => self.known[place].clone(),
             None => {
-                let (states, actions) = (self.model.states(), self.model.actions());
-                let policy = TabularPolicy::deterministic(states, actions, plan.actions.clone())?;
+                let shape = (self.model.states(), self.model.actions());
+                let policy = TabularPolicy::deterministic(shape.0, shape.1, actions.clone())?;
                 let z_hat = Occupancy::of(&self.model, &self.discounting, &policy)?.measure(&self.model);
                 let known = (Arc::new(policy.into()), z_hat);
-                self.places.insert(plan.actions, self.known.len());
+                self.places.insert(actions, self.known.len());
                 self.known.push(known.clone());
                 known
             }
         };
-        let witness = ValueFunction { values: plan.values, steps: self.steps.clone() };
-        // Where episodes can last beyond what numbers resolve, the answer stands without a bound.
-        let value = least_payoff(&self.model, &self.discounting, &self.decisions, lam, &witness).ok();
-        let bound = value.map(|value| Bound { value, witness: Arc::new(witness) });
+        let bound = self.bound(lam, values);
         Ok(Response { policy: Mixed::shared(policy), z_hat, spread: None, bound, gave_up: false })
     }
 

@@ -7,6 +7,7 @@ mod cache;
 mod confirm;
 mod exact;
 mod external;
+mod guard;
 mod learned;
 mod logged_network;
 mod logged_table;
@@ -27,6 +28,7 @@ pub use monte_carlo::MonteCarlo;
 pub use universal::{Universal, UniversalOptions};
 
 pub(crate) use confirm::{gives_hope, is_sure, least_deviations};
+pub(crate) use guard::outward;
 
 use std::fmt;
 use std::sync::Arc;
@@ -228,6 +230,8 @@ pub struct OracleContext<'a> {
     pub env: &'a EnvSpec,
     /// Which of its measurements λ weighs.
     pub selection: &'a Selection,
+    /// The set that the first of them are to lie in.
+    pub set: &'a SharedSet,
     /// How measurements add up along an episode.
     pub discounting: Discounting,
     /// Steps it may take in the environment.

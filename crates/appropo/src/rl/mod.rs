@@ -5,6 +5,7 @@ mod backward_induction;
 mod chain;
 mod cloning;
 mod encoder;
+mod end_components;
 pub(crate) mod fitted;
 mod frame;
 mod learner;
@@ -12,9 +13,11 @@ mod natural_gradient;
 mod occupancy;
 mod policy_iteration;
 mod q_learning;
+mod quotient;
 mod replay;
 mod rollout;
 mod rollouts;
+mod shortest_path;
 pub mod soft_actor_critic;
 mod tracked;
 pub mod universal;
@@ -25,20 +28,25 @@ pub use actor_critic::ActorCritic;
 pub use backward_induction::backward_induction;
 pub(crate) use cloning::{Cloning, Demonstrations};
 pub use encoder::Encoder;
+use end_components::EndComponents;
 pub(crate) use learner::not_its_own;
 pub use learner::{EpisodeWindow, Learner, LearnerContext, LearnerEntry, MakeLearner};
 pub use natural_gradient::NaturalGradient;
 pub use occupancy::Occupancy;
 pub use policy_iteration::policy_iteration;
 pub use q_learning::{Backup, QLearner, QLearningOptions};
+pub(crate) use quotient::Quotient;
 pub use replay::{Replay, Transition};
 pub use rollout::{Episode, play_episode};
 pub use rollouts::Rollouts;
+pub(crate) use shortest_path::shortest_path;
 pub use soft_actor_critic::SoftActorCritic;
 pub use tracked::Tracked;
 pub use value_iteration::value_iteration;
 
 use crate::env::TabularMdp;
+use crate::error::{Error, Result};
+use crate::measurement::Discounting;
 
 /// The learners that problems can name, in the order in which they are listed.
 pub(crate) static LEARNERS: [&LearnerEntry; 4] =
@@ -70,26 +78,23 @@ pub fn decision_states(model: &TabularMdp) -> Vec<bool> {
     reached
 }
 
-/// A decision state and an action from which some policy never ends; `None` if every policy ends.
-pub fn endless(model: &TabularMdp, decisions: &[bool]) -> Option<(usize, usize)> {
-    // The largest set of states that some actions never leave: states without such an action drop out.
-    let mut inside = decisions.to_vec();
-    let stays = |inside: &[bool], state: usize| {
-        (0..model.actions_of(state)).find(|&action| {
-            model.row(state, action).iter().all(|t| t.probability == 0.0 || inside[t.next as usize])
-        })
-    };
-    loop {
-        let leaving: Vec<usize> =
-            (0..inside.len()).filter(|&s| inside[s] && stays(&inside, s).is_none()).collect();
-        if leaving.is_empty() {
-            break;
-        }
-        for state in leaving {
-            inside[state] = false;
+/// Refuses a model without discount and horizon in which some policy never ends.
+pub(crate) fn every_policy_ends(
+    model: &TabularMdp,
+    discounting: &Discounting,
+    decisions: &[bool],
+) -> Result<()> {
+    if discounting.gamma() < 1.0 || discounting.horizon().is_some() {
+        return Ok(());
+    }
+    let components = EndComponents::new(model, decisions, |_| true);
+    for state in 0..model.states() {
+        let choices = model.choices_of(state);
+        if let Some(choice) = choices.clone().find(|&choice| components.stays(choice)) {
+            return Err(Error::NeverEnds { state, action: choice - choices.start });
         }
     }
-    (0..inside.len()).filter(|&s| inside[s]).find_map(|s| stays(&inside, s).map(|action| (s, action)))
+    Ok(())
 }
 
 /// r(s, a) + γ Σ P(s′|s, a) V(s′), where states that need no decision have value 0.

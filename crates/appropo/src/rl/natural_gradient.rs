@@ -1,5 +1,5 @@
 use super::chain::Chain;
-use super::{backup, decision_states};
+use super::{backup, decision_states, every_policy_ends};
 use crate::env::TabularMdp;
 use crate::error::{Result, dimension, not_too_large};
 use crate::measurement::Discounting;
@@ -40,10 +40,12 @@ impl NaturalGradient {
         let (states, actions, stages) = (model.states(), model.actions(), discounting.horizon().unwrap_or(1));
         not_too_large("horizon times states times actions", &[stages, states, actions], MOST_LOGITS)?;
         let count = stages * states * actions;
+        let decisions = decision_states(&model);
+        every_policy_ends(&model, discounting, &decisions)?;
         Ok(Self {
             gamma: discounting.gamma(),
             horizon: discounting.horizon(),
-            decisions: decision_states(&model),
+            decisions,
             logits: vec![-(actions as f64).ln(); count],
             probabilities: vec![1.0 / actions as f64; count],
             values: vec![0.0; stages * states],
@@ -112,7 +114,8 @@ impl NaturalGradient {
         let decides: Vec<usize> = (0..states).filter(|&s| self.decisions[s]).collect();
         if self.horizon.is_none() {
             let expected = |s: usize| -> f64 {
-                let chosen = |a: usize| self.probabilities[s * actions + a] * rewards[self.model.choice(s, a)];
+                let chosen =
+                    |a: usize| self.probabilities[s * actions + a] * rewards[self.model.choice(s, a)];
                 (0..actions).map(chosen).sum()
             };
             self.chain().values(expected, 0.0, &mut self.values)?;

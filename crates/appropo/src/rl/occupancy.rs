@@ -1,5 +1,6 @@
 use super::chain::Chain;
 use super::decision_states;
+use super::end_components::EndlessClasses;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::measurement::Discounting;
@@ -14,6 +15,10 @@ pub struct Occupancy {
     actions: usize,
     /// `[(stage * states + state) * actions + action]`.
     mass: Vec<f64>,
+    /// What is measured without end, by entry; empty where nothing is.
+    is_infinite: Vec<bool>,
+    /// Policies that stay somewhere for ever, and policies.
+    endless: (usize, usize),
 }
 
 impl Occupancy {
@@ -30,12 +35,23 @@ impl Occupancy {
                 stages == 1,
                 "1",
             )?;
-            let chain = Chain::new(model, gamma, &decisions, |s, a| policy.probability(0, s, a));
+            let chosen = |s: usize, a: usize| policy.probability(0, s, a);
+            let classes = if gamma == 1.0 { EndlessClasses::new(model, &decisions, chosen) } else { None };
+            let ending = classes.as_ref().map(|classes| classes.others(&decisions));
+            let chain = Chain::new(model, gamma, ending.as_ref().unwrap_or(&decisions), chosen);
             chain.visits(model.start(), &mut visits)?;
+            let mut mass = spread(&visits, actions, chosen);
+            let mut is_infinite = Vec::new();
+            if let Some(classes) = &classes {
+                is_infinite = classes.enter(model, &mut visits, chosen);
+                mass = spread(&visits, actions, chosen);
+            }
             return Ok(Self {
                 states,
                 actions,
-                mass: spread(&visits, actions, |s, a| policy.probability(0, s, a)),
+                mass,
+                is_infinite,
+                endless: (usize::from(classes.is_some()), 1),
             });
         };
         for &(state, probability) in model.start() {
@@ -55,16 +71,21 @@ impl Occupancy {
             }
             mass.extend(now);
         }
-        Ok(Self { states, actions, mass })
+        Ok(Self { states, actions, mass, is_infinite: Vec::new(), endless: (0, 1) })
     }
 
     /// The occupancy of a mixed policy: the weighted sum of its parts'.
     pub fn of_mixture(model: &TabularMdp, discounting: &Discounting, mixture: &Mixed) -> Result<Self> {
         let entries = model.states() * model.actions() * discounting.horizon().unwrap_or(1);
-        let mut sum = Self { states: model.states(), actions: model.actions(), mass: vec![0.0; entries] };
+        let mut sum = Self::from_mass(model, vec![0.0; entries]);
+        sum.endless.1 = 0;
         for (weight, policy) in mixture.parts() {
             let policy = policy.as_table().ok_or(Error::NoTable)?;
-            add_scaled(&mut sum.mass, *weight, &Self::of(model, discounting, &policy)?.mass);
+            let part = Self::of(model, discounting, &policy)?;
+            add_scaled(&mut sum.mass, *weight, &part.mass);
+            sum.is_infinite.resize(part.is_infinite.len().max(sum.is_infinite.len()), false);
+            sum.is_infinite.iter_mut().zip(&part.is_infinite).for_each(|(sum, part)| *sum |= *part);
+            sum.endless = (sum.endless.0 + part.endless.0, sum.endless.1 + 1);
         }
         Ok(sum)
     }
@@ -72,7 +93,8 @@ impl Occupancy {
     /// An occupancy given by its entries, as found by a linear programme; negative ones are rounding.
     pub fn from_mass(model: &TabularMdp, mut mass: Vec<f64>) -> Self {
         mass.iter_mut().for_each(|m| *m = m.max(0.0));
-        Self { states: model.states(), actions: model.actions(), mass }
+        let (states, actions) = (model.states(), model.actions());
+        Self { states, actions, mass, is_infinite: Vec::new(), endless: (0, 1) }
     }
 
     /// ρ(s, a), over all steps.
@@ -82,14 +104,20 @@ impl Occupancy {
         self.mass[place..].iter().step_by(table).sum()
     }
 
-    /// The long-term measurement Z̄ = Σ ρ(s, a) E[z | s, a].
+    /// The long-term measurement Z̄ = Σ ρ(s, a) E[z | s, a]; NaN where something is measured without end.
     pub fn measure(&self, model: &TabularMdp) -> Vec<f64> {
-        model.measure(|s, a| self.mass(s, a))
+        let mut z = model.measure(|s, a| self.mass(s, a));
+        let infinite = z.iter_mut().zip(&self.is_infinite).filter(|(_, is_infinite)| **is_infinite);
+        infinite.for_each(|(z, _)| *z = f64::NAN);
+        z
     }
 
     /// The single policy π(a|s) = ρ(s, a)/ρ(s), which has this occupancy and so the same measurements.
-    /// States that are never visited choose uniformly.
+    /// States that are never visited choose uniformly. Where some of several policies stay somewhere for ever there is none.
     pub fn policy(&self) -> Result<TabularPolicy> {
+        if self.endless.0 > 0 && self.endless.1 > 1 {
+            return Err(Error::NoOnePolicy);
+        }
         let mut table = self.mass.clone();
         for row in table.chunks_mut(self.actions) {
             let total: f64 = row.iter().sum();

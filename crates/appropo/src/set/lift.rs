@@ -23,6 +23,8 @@ pub struct Lift {
 
 /// Below this share of the starting a, the root counts as 0.
 const SMALLEST: f64 = 1e-13;
+/// Points of this size count as 0.
+const TINY: f64 = 1e-150;
 
 impl Lift {
     /// The cone over `set` at height `kappa` > 0.
@@ -71,7 +73,8 @@ impl ConvexSet for Lift {
         let (s, x) = (x[d], &x[..d]);
         let kappa = self.kappa;
         let size = vector::norm(x).hypot(s) / kappa;
-        if size == 0.0 {
+        // Squares of what is smaller vanish.
+        if size < TINY {
             return out.fill(0.0);
         }
         let (c, height) = out.split_at_mut(d);

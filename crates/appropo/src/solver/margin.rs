@@ -58,7 +58,8 @@ pub fn widest_margin(
         }
         let (decision, response) = record.latest();
         if let Some(bound) = &response.bound {
-            ceiling = ceiling.min(length * (decision.offset - bound.value));
+            let (_, offset) = bound.half_space(&decision.lam, decision.offset);
+            ceiling = ceiling.min(length * (offset - bound.value));
         }
         record.stop = if ceiling - player.faces().margin(record.z_bar()) <= rule.tolerance {
             Some(Stop::Reached)

@@ -69,13 +69,24 @@ impl Top {
         bound: Option<&Bound>,
     ) {
         let Some(bound) = bound else { return };
+        let (lam, offset) = bound.half_space(lam, offset);
+        // The price of the objective, where that is one measure, is 1; a step to another λ may have changed it.
+        let price = if criterion.is_last() { -lam.last().copied().unwrap_or(-1.0) } else { 1.0 };
+        let divide = |v: &[f64]| -> Vec<f64> { v.iter().map(|v| v / price).collect() };
+        let (lam, offset, value) = (divide(&lam), offset / price, bound.value / price);
         let tau = -lam.last().copied().unwrap_or(0.0);
-        let upper_bound = criterion.upper_bound(&at, tau, offset, bound.value);
+        let upper_bound = criterion.upper_bound(&at, tau, offset, value);
         if upper_bound < self.upper_bound {
             self.upper_bound = upper_bound;
             let at = if criterion.is_last() { Vec::new() } else { at };
-            self.ceiling =
-                Some(Ceiling { lam: lam.to_vec(), offset, at, witness: Arc::clone(&bound.witness) });
+            let witness = match price == 1.0 {
+                true => Arc::clone(&bound.witness),
+                false => {
+                    let values = divide(&bound.witness.values);
+                    Arc::new(ValueFunction { values, ..(*bound.witness).clone() })
+                }
+            };
+            self.ceiling = Some(Ceiling { lam, offset, at, witness });
         }
     }
 

@@ -1,0 +1,128 @@
+use std::collections::BTreeSet;
+
+use crate::certificate::{Bound, Tilt, ValueFunction, least_payoff};
+use crate::error::{Error, Result};
+use crate::measurement::Discounting;
+use crate::rl::{Quotient, shortest_path};
+use crate::set::SharedSet;
+use crate::vector::{add_scaled, difference, dot, norm};
+
+/// How far out the set is looked at.
+const FAR: f64 = 1e6;
+/// What does not leave the set by this share of a way does not leave it.
+const LEAVES: f64 = 1e-3;
+/// Distinct directions that are looked at.
+const DIRECTIONS: usize = 1000;
+
+/// A direction that whatever goes on for ever pays for, while what can be had in the set is bounded: λ·z ≤ offset there.
+///
+/// Values are bounded by it: V ≥ 1 − λ·z + E V′ for every choice, so it takes up what rounding leaves of a proof.
+#[derive(Debug)]
+pub(super) struct Guard {
+    lam: Vec<f64>,
+    offset: f64,
+    values: Vec<f64>,
+    /// Whether the objective pays, too: it serves only while the objective has a price.
+    takes_objective: bool,
+}
+
+impl Guard {
+    /// A guard of a quotient whose measurements are those of the set, and after them those of an objective.
+    pub fn find(quotient: &Quotient, set: &SharedSet) -> Result<Option<Self>> {
+        let rows = directions(&quotient.endless);
+        for takes_objective in [false, true] {
+            let Some((lam, offset)) = direction(&rows, set, takes_objective) else { continue };
+            if let Some(guard) = Self::new(quotient, lam, offset, takes_objective)? {
+                return Ok(Some(guard));
+            }
+        }
+        Ok(None)
+    }
+
+    fn new(quotient: &Quotient, lam: Vec<f64>, offset: f64, takes_objective: bool) -> Result<Option<Self>> {
+        let least = quotient.endless.iter().map(|(_, _, z)| dot(&lam, z)).fold(f64::INFINITY, f64::min);
+        let paid = quotient.model.rewards(&lam);
+        // A round may pay in one of its steps only.
+        for power in 0..10 {
+            let price = 4.0 / least * 16f64.powi(power);
+            let rewards: Vec<f64> = paid.iter().map(|reward| 1.0 + price * reward).collect();
+            match shortest_path(&quotient.model, &quotient.decisions, &rewards, &quotient.ending) {
+                Err(Error::Unbounded { .. }) => {}
+                Err(error) => return Err(error),
+                Ok(plan) => {
+                    // Twice as much leaves room for rounding.
+                    let double = |v: &[f64], by: f64| v.iter().map(|v| 2.0 * by * v).collect();
+                    return Ok(Some(Self {
+                        lam: double(&lam, price),
+                        offset: 2.0 * price * offset,
+                        values: double(&plan.values, 1.0),
+                        takes_objective,
+                    }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    pub fn serves(&self, lam: &[f64]) -> bool {
+        !self.takes_objective || lam.last().is_some_and(|price| *price < 0.0)
+    }
+
+    /// A bound for a λ next to this one, by a value function that nothing exceeds.
+    pub fn bound(&self, quotient: &Quotient, lam: &[f64], values: &[f64]) -> Option<Bound> {
+        let undiscounted = Discounting::new(1.0, None).ok()?;
+        let rewards = quotient.model.rewards(lam);
+        let scale = values.iter().chain(&rewards).fold(0.0, |m: f64, v| m.max(v.abs()));
+        for share in std::iter::once(0.0).chain((-16..-5).map(|power| 10f64.powi(power) * scale)) {
+            let (mut tilted, mut raised) = (lam.to_vec(), values.to_vec());
+            add_scaled(&mut tilted, share, &self.lam);
+            add_scaled(&mut raised, share, &self.values);
+            let witness = ValueFunction { values: raised, steps: None };
+            let value =
+                least_payoff(&quotient.model, &undiscounted, &quotient.decisions, &tilted, &witness).ok()?;
+            if value.is_finite() {
+                let tilt = Tilt { lam: difference(&tilted, lam), offset: share * self.offset };
+                return Some(Bound { value, witness: witness.into(), tilt: Some(tilt) });
+            }
+        }
+        None
+    }
+}
+
+/// The distinct directions in which measurements go on for ever, each of length 1.
+fn directions(endless: &[(usize, usize, Vec<f64>)]) -> Vec<Vec<f64>> {
+    let unit = |z: &Vec<f64>| z.iter().map(|v| (v / norm(z)).to_bits()).collect::<Vec<u64>>();
+    let distinct: BTreeSet<Vec<u64>> = endless.iter().map(|(_, _, z)| unit(z)).collect();
+    distinct.into_iter().take(DIRECTIONS).map(|d| d.into_iter().map(f64::from_bits).collect()).collect()
+}
+
+/// A direction that all rows go along, and how far the set does.
+fn direction(rows: &[Vec<f64>], set: &SharedSet, takes_objective: bool) -> Option<(Vec<f64>, f64)> {
+    let dim = rows.first()?.len();
+    let (mut lam, mut offset) = (vec![0.0; dim], 0.0);
+    for row in rows {
+        if let Some((outward, far)) = outward(set, &row[..set.dim()]) {
+            add_scaled(&mut lam[..set.dim()], 1.0, &outward);
+            offset += far;
+        }
+    }
+    if takes_objective && dim == set.dim() + 1 {
+        lam[set.dim()] = -(rows.len() as f64);
+    }
+    rows.iter().all(|row| dot(&lam, row) > 0.0).then_some((lam, offset))
+}
+
+/// The way out of a set along a direction, and how far the set goes that way; `None` where it does not end.
+pub(crate) fn outward(set: &SharedSet, direction: &[f64]) -> Option<(Vec<f64>, f64)> {
+    let far: Vec<f64> = direction.iter().map(|d| FAR * d).collect();
+    let mut nearest = far.clone();
+    set.project(&far, &mut nearest);
+    let way = difference(&far, &nearest);
+    let length = norm(&way);
+    if !(length > LEAVES * FAR * norm(direction)) {
+        return None;
+    }
+    let lam: Vec<f64> = way.iter().map(|v| v / length).collect();
+    let offset = dot(&lam, &nearest);
+    Some((lam, offset))
+}
