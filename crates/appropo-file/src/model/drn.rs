@@ -30,6 +30,8 @@ pub fn read(lines: &mut Lines) -> Result<ExplicitModel> {
         choice_line: 0,
         is_numbered: true,
         choices_of_state: 0,
+        rewards_read: 0,
+        rewards_kept: 0,
     };
     body.read()?;
     body.build(header.choices)
@@ -171,7 +173,13 @@ struct Body<'l> {
     /// Whether every choice is called by its number, which is no name.
     is_numbered: bool,
     choices_of_state: usize,
+    /// How many rewards were read, and how many there are with the zeros between them.
+    rewards_read: usize,
+    rewards_kept: usize,
 }
+
+/// How many rewards may be left out for each that is there, and beyond that: memory is for what files say.
+const MOST_GAPS: (usize, usize) = (64, 1 << 20);
 
 impl Body<'_> {
     fn read(&mut self) -> Result<()> {
@@ -232,7 +240,9 @@ impl Body<'_> {
         })?;
         self.choices_of_state = 0;
         match rest.first() {
-            Some(b'!') => return Err(self.lines.error("the state has an exit rate; expected none in discrete time")),
+            Some(b'!') => {
+                return Err(self.lines.error("the state has an exit rate; expected none in discrete time"));
+            }
             Some(b'{') => return Err(self.lines.error("the state has an observation; expected none")),
             Some(b'[') => rest = self.earn(rest, expected, |structure| &mut structure.states)?,
             _ => {}
@@ -291,14 +301,17 @@ impl Body<'_> {
         };
         match rest.is_empty() {
             true => Ok(()),
-            false => Err(self.lines.error(format!("found {} after the action; expected nothing", shown(rest)))),
+            false => {
+                Err(self.lines.error(format!("found {} after the action; expected nothing", shown(rest))))
+            }
         }
     }
 
     fn transition(&mut self, line: &[u8]) -> Result<()> {
         let colon = line.iter().position(|byte| *byte == b':');
         let parts = colon.map(|colon| (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii()));
-        let Some((target, Some(target_state), value)) = parts.map(|(to, value)| (to, whole(to), value)) else {
+        let Some((target, Some(target_state), value)) = parts.map(|(to, value)| (to, whole(to), value))
+        else {
             let message = format!("found {}; expected a transition such as 3 : 0.5", shown(line));
             return Err(self.lines.error(message));
         };
@@ -354,11 +367,16 @@ impl Body<'_> {
                 break;
             };
             count += 1;
-            if value != 0.0 {
-                let list = list(structure);
+            self.rewards_read += 1;
+            let list = list(structure);
+            if value != 0.0 && self.rewards_kept <= MOST_GAPS.0 * self.rewards_read + MOST_GAPS.1 {
+                self.rewards_kept += index + 1 - list.len();
                 list.resize(index, 0.0);
                 list.push(value);
             }
+        }
+        if self.rewards_kept > MOST_GAPS.0 * self.rewards_read + MOST_GAPS.1 {
+            return Err(self.lines.error("most states or choices have no rewards; write them for every one"));
         }
         if count != self.rewards.len() {
             let expected = self.rewards.len();
@@ -382,6 +400,7 @@ impl Body<'_> {
         for structure in &mut self.rewards {
             for (list, length) in [(&mut structure.states, expected), (&mut structure.choices, found)] {
                 if !list.is_empty() {
+                    self.rewards_kept += length - list.len();
                     list.resize(length, 0.0);
                 }
             }

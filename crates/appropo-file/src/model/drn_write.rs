@@ -10,14 +10,19 @@ use super::drn::NO_LABEL;
 /// A model as text. Rewards of transitions become those of their choices, by expectation: the format has no others.
 pub fn write(model: &ExplicitModel) -> String {
     let kind = if model.is_chain() { "DTMC" } else { "MDP" };
-    let mut out = format!("// Exported by appropo\n@type: {kind}\n@value_type: double\n@parameters\n\n@reward_models\n");
+    let mut out = format!(
+        "// Exported by appropo\n@type: {kind}\n@value_type: double\n@parameters\n\n@reward_models\n"
+    );
     for structure in model.rewards() {
         let _ = write!(out, "{} ", one_word(&structure.name));
     }
     let (states, choices) = (model.states(), model.choices());
     let _ = write!(out, "\n@nr_states\n{states}\n@nr_choices\n{choices}\n@model\n");
-    let mut labels: Vec<(Cow<str>, std::iter::Peekable<std::slice::Iter<u32>>)> =
-        model.labels().iter().map(|label| (label_name(&label.name), label.states.iter().peekable())).collect();
+    let mut labels: Vec<(Cow<str>, std::iter::Peekable<std::slice::Iter<u32>>)> = model
+        .labels()
+        .iter()
+        .map(|label| (label_name(&label.name), label.states.iter().peekable()))
+        .collect();
     let mut start: Vec<u32> = model.start().iter().map(|(state, _)| *state).collect();
     start.sort_unstable();
     labels.push((START.into(), start.iter().peekable()));

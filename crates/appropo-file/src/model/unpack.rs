@@ -1,9 +1,10 @@
 //! Files as streams: what is packed is unpacked bit by bit, and no more of it than the memory may hold.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 use flate2::bufread::MultiGzDecoder;
+use flate2::{Compression, GzBuilder};
 use lzma_rust2::XzReader;
 
 use super::folder::Folder;
@@ -86,6 +87,14 @@ impl<R: Read> Read for Bounded<R> {
         })?;
         Ok(count)
     }
+}
+
+/// Bytes, packed. The same bytes give the same file: nothing says when it was written.
+pub fn pack(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = GzBuilder::new().mtime(0).write(Vec::new(), Compression::fast());
+    // Writing into memory does not fail.
+    let _ = packed.write_all(bytes);
+    packed.finish().unwrap_or_default()
 }
 
 /// What an error of reading means for a model.

@@ -11,7 +11,13 @@ pub struct ValuationsBuilder {
     places: HashMap<String, usize>,
     /// Whether something could not be understood.
     is_broken: bool,
+    /// How many values there are, and how many are missing between them.
+    filled: usize,
+    gaps: usize,
 }
+
+/// How many values may be missing for each that is there, and beyond that: memory is for what files say.
+const MOST_GAPS: (usize, usize) = (4, 1 << 20);
 
 #[derive(Debug)]
 struct Column {
@@ -80,7 +86,10 @@ impl ValuationsBuilder {
             Some(_) => place,
             None => self.place(name, &value),
         };
-        self.is_broken |= !self.columns[column].set(state, value);
+        let column = &mut self.columns[column];
+        self.filled += 1;
+        self.gaps += state.saturating_sub(column.values.len());
+        self.is_broken |= self.gaps > MOST_GAPS.0 * self.filled + MOST_GAPS.1 || !column.set(state, value);
     }
 
     fn place(&mut self, name: &str, value: &Value) -> usize {
@@ -105,7 +114,9 @@ impl ValuationsBuilder {
 
     /// All that was said of so many states, if it could be understood.
     pub fn build(self, states: usize) -> Option<Valuations> {
-        if self.is_broken || self.columns.is_empty() {
+        let last: usize = self.columns.iter().map(|column| states.saturating_sub(column.values.len())).sum();
+        let is_sparse = self.gaps + last > MOST_GAPS.0 * self.filled + MOST_GAPS.1;
+        if self.is_broken || is_sparse || self.columns.is_empty() {
             return None;
         }
         let variables = self.columns.into_iter().map(|mut column| {

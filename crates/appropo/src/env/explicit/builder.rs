@@ -42,7 +42,84 @@ impl ExplicitModel {
     }
 }
 
+/// The first choice of each state and the end, the first transition of each choice and the end, and of every transition the
+/// state it leads to and its probability.
+pub type Rows = (Vec<u32>, Vec<u32>, Vec<u32>, Vec<f64>);
+
 impl ModelBuilder {
+    /// Takes a model by compressed rows. Transitions with probability 0 are left out, also from the lists `along`, each of
+    /// which has one entry a transition or is empty.
+    pub fn of_rows(is_chain: bool, states: usize, rows: Rows, along: Vec<&mut Vec<f64>>) -> Result<Self> {
+        let (mut choices, mut rows, mut targets, mut probabilities) = rows;
+        let mut builder = ExplicitModel::builder(states, is_chain)?;
+        let choice_count = rows.len().saturating_sub(1);
+        let is_whole = |bounds: &[u32], count: usize| {
+            bounds.first() == Some(&0)
+                && bounds.is_sorted()
+                && bounds.last().map(|end| *end as usize) == Some(count)
+        };
+        dimension("the list of first choices", choices.len(), states + 1)?;
+        dimension("the list of probabilities", probabilities.len(), targets.len())?;
+        if !is_whole(&choices, choice_count) || !is_whole(&rows, targets.len()) {
+            return Err(Error::Model("the lists of choices and transitions don't fit together".into()));
+        }
+        if let Some(target) = targets.iter().find(|target| **target as usize >= states) {
+            return Err(Error::Index { what: "state", index: *target as usize, count: states });
+        }
+        let is_one = |probability: f64| (0.0..=1.0 + DIGITS).contains(&probability);
+        if let Some(wrong) = probabilities.iter().find(|probability| !is_one(**probability)) {
+            in_range("a probability", *wrong, false, "between 0 and 1")?;
+        }
+        if probabilities.contains(&0.0) {
+            for list in along.into_iter().filter(|list| !list.is_empty()) {
+                dimension("a list of transitions", list.len(), probabilities.len())?;
+                let mut kept = probabilities.iter();
+                list.retain(|_| kept.next() != Some(&0.0));
+            }
+            let mut left = 0u32;
+            let mut place = 0;
+            for end in &mut rows {
+                left += probabilities[place..*end as usize].iter().filter(|p| **p != 0.0).count() as u32;
+                place = std::mem::replace(end, left) as usize;
+            }
+            let mut kept = probabilities.iter();
+            targets.retain(|_| kept.next() != Some(&0.0));
+            probabilities.retain(|probability| *probability != 0.0);
+        }
+        choices.pop();
+        rows.pop();
+        for state in 0..states {
+            let end = choices.get(state + 1).map_or(choice_count, |end| *end as usize);
+            let first = choices[state] as usize;
+            if is_chain && end != first + 1 {
+                return Err(chain(state, end - first));
+            }
+            for choice in first..end {
+                let last = rows.get(choice + 1).map_or(targets.len(), |last| *last as usize);
+                let sum: f64 = probabilities[rows[choice] as usize..last].iter().sum();
+                if !((sum - 1.0).abs() <= DIGITS) {
+                    return Err(Error::Probabilities { state, action: choice - first, sum });
+                }
+            }
+        }
+        (builder.choices, builder.rows, builder.targets, builder.probabilities) =
+            (choices, rows, targets, probabilities);
+        Ok(builder)
+    }
+
+    /// Names all choices.
+    pub fn set_choice_labels(&mut self, labels: ChoiceLabels) -> Result<()> {
+        dimension("the list of choice labels", labels.of.len(), self.rows.len())?;
+        let count = labels.names.len();
+        match labels.of.iter().find(|name| **name as usize >= count) {
+            Some(name) => Err(Error::Index { what: "choice label", index: *name as usize, count }),
+            None => {
+                self.choice_labels = labels;
+                Ok(())
+            }
+        }
+    }
+
     /// How many states there are to be.
     pub fn states(&self) -> usize {
         self.states
@@ -77,7 +154,12 @@ impl ModelBuilder {
     pub fn choice(&mut self) -> Result<()> {
         self.close_choice()?;
         let most = u32::MAX as usize;
-        in_range("the number of choices", self.rows.len() as f64, self.rows.len() < most, "at most 4294967294")?;
+        in_range(
+            "the number of choices",
+            self.rows.len() as f64,
+            self.rows.len() < most,
+            "at most 4294967294",
+        )?;
         self.rows.push(self.targets.len() as u32);
         self.sum = 0.0;
         Ok(())
@@ -138,7 +220,7 @@ impl ModelBuilder {
         match self.choices.last() {
             Some(first) if self.is_chain && self.rows.len() != *first as usize + 1 => {
                 let (state, choices) = (self.choices.len() - 1, self.rows.len() - *first as usize);
-                Err(Error::Model(format!("state {state} of a Markov chain has {choices} choices; expected 1")))
+                Err(chain(state, choices))
             }
             _ => Ok(()),
         }
@@ -196,12 +278,31 @@ impl ModelBuilder {
             let none = labels_of_choices.name("", &mut self.choice_names);
             labels_of_choices.of.resize(model.choices(), none);
         }
-        let choice_labels = has_labels.then_some(labels_of_choices);
+        let choice_labels = has_labels.then(|| labels_of_choices.in_order());
         model.annotated(rewards, labels, valuations).map(|model| ExplicitModel { choice_labels, ..model })
     }
 }
 
+fn chain(state: usize, choices: usize) -> Error {
+    Error::Model(format!("state {state} of a Markov chain has {choices} choices; expected 1"))
+}
+
 impl ChoiceLabels {
+    /// The same with names in the order in which they come up, and no others.
+    fn in_order(self) -> Self {
+        let mut places = vec![u32::MAX; self.names.len()];
+        let (mut names, mut of) = (Vec::new(), self.of);
+        for index in &mut of {
+            let old = *index as usize;
+            if places[old] == u32::MAX {
+                places[old] = names.len() as u32;
+                names.push(self.names[old].clone());
+            }
+            *index = places[old];
+        }
+        Self { names, of }
+    }
+
     fn name(&mut self, name: &str, known: &mut HashMap<String, u32>) -> u32 {
         *known.entry(name.to_owned()).or_insert_with(|| {
             self.names.push(name.to_owned());
@@ -226,6 +327,8 @@ impl ExplicitModel {
                 return Err(Error::Model(format!("there are two reward structures \"{name}\"; rename one")));
             }
         }
+        // Formats keep them in orders of their own.
+        rewards.sort_by(|a, b| a.name.cmp(&b.name));
         names.clear();
         for label in &mut labels {
             if label.name == START || !names.insert(label.name.clone()) {

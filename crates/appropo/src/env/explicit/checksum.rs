@@ -19,7 +19,8 @@ impl ExplicitModel {
                 add(&mut hash, list.iter().map(|value| value.to_bits()));
             }
         }
-        for label in &self.labels {
+        // Some formats leave out labels without states.
+        for label in self.labels.iter().filter(|label| !label.states.is_empty()) {
             add(&mut hash, label.name.bytes().map(u64::from));
             add(&mut hash, label.states.iter().map(|state| u64::from(*state)));
         }

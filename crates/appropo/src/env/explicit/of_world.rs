@@ -2,10 +2,13 @@
 
 use super::{ExplicitModel, Label, RewardStructure};
 use crate::env::TabularMdp;
-use crate::error::Result;
+use crate::error::{Result, not_too_large};
 
 /// The label of the states that end episodes.
 const TERMINAL: &str = "terminal";
+
+/// The most rewards of transitions.
+const MOST_REWARDS: usize = 500_000_000;
 
 impl ExplicitModel {
     /// A world as a model: each entry of its measures is a reward structure, and states that end the episode are called
@@ -13,6 +16,7 @@ impl ExplicitModel {
     pub fn of_world(world: &TabularMdp) -> Result<Self> {
         let mut builder = Self::builder(world.states(), false)?;
         let dim = world.measures().dim();
+        not_too_large("the rewards of the model", &[dim, world.transitions()], MOST_REWARDS)?;
         let mut earned: Vec<Vec<f64>> = vec![Vec::new(); dim];
         let mut ends = Vec::new();
         for state in 0..world.states() {
@@ -51,5 +55,44 @@ impl ExplicitModel {
         }
         let terminal = Label { name: TERMINAL.into(), states: ends };
         builder.build(rewards, Vec::from_iter(Some(terminal).filter(|label| !label.states.is_empty())), None)
+    }
+
+    /// The same model with one more state, in which episodes start and whose only choice draws where they did before.
+    /// Measured with a discount, all comes one step later.
+    pub fn with_drawn_start(&self) -> Result<Self> {
+        let states = self.states();
+        let mut builder = Self::builder(states + 1, self.is_chain)?;
+        for state in 0..states {
+            builder.state()?;
+            for choice in self.choices_of(state) {
+                builder.choice()?;
+                if self.choice_labels.is_some() {
+                    builder.choice_label(self.choice_label(choice).unwrap_or_default());
+                }
+                for transition in self.transitions_of(choice) {
+                    builder.transition(self.targets[transition] as usize, self.probabilities[transition])?;
+                }
+            }
+        }
+        builder.state()?;
+        builder.choice()?;
+        let mut drawn = 0;
+        for &(state, probability) in &self.start {
+            drawn += usize::from(builder.transition(state as usize, probability)?);
+        }
+        builder.start(states, 1.0)?;
+        let longer = |list: &[f64], more: usize| match list.is_empty() {
+            true => Vec::new(),
+            false => list.iter().copied().chain(std::iter::repeat_n(0.0, more)).collect(),
+        };
+        let rewards = self.rewards.iter().map(|structure| RewardStructure {
+            name: structure.name.clone(),
+            states: longer(&structure.states, 1),
+            choices: longer(&structure.choices, 1),
+            transitions: longer(&structure.transitions, drawn),
+        });
+        // The values of variables in the new state are unknown.
+        let valuations = self.valuations.clone().map(|valuations| valuations.with_unknown_state());
+        builder.build(rewards.collect(), self.labels.clone(), valuations)
     }
 }

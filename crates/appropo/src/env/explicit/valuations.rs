@@ -70,4 +70,18 @@ impl Valuations {
             };
         }
     }
+
+    /// The same with one more state, in which no variable has a value.
+    pub(super) fn with_unknown_state(mut self) -> Self {
+        for variable in &mut self.variables {
+            variable.absent.push(variable.values.len() as u32);
+            match &mut variable.values {
+                Values::Flags(values) => values.push(false),
+                Values::Integers(values) => values.push(0),
+                Values::Numbers(values) => values.push(0.0),
+                Values::Texts(_, values) => values.push(0),
+            }
+        }
+        self
+    }
 }

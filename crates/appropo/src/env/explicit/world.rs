@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::memory::{MOST_LABELS, Memory};
 use super::{ExplicitModel, Label, RewardStructure};
 use crate::env::TabularMdp;
-use crate::error::{Error, Result, in_range};
+use crate::error::{Error, Result, in_range, not_too_large};
 use crate::measurement::Measures;
 
 /// What a problem asks of a model, by name.
@@ -59,7 +59,9 @@ impl ExplicitModel {
     /// for each of the sets of labels that may have been reached before it.
     pub fn world(&self, asked: &Asked) -> Result<TabularMdp> {
         let world = World::new(self, asked)?;
-        match world.memory.is_needed() || self.start.iter().any(|(state, _)| world.is_special(*state as usize)) {
+        match world.memory.is_needed()
+            || self.start.iter().any(|(state, _)| world.is_special(*state as usize))
+        {
             true => world.product(),
             false => world.plain(),
         }
@@ -84,7 +86,8 @@ struct World<'a> {
 impl<'a> World<'a> {
     fn new(model: &'a ExplicitModel, asked: &Asked) -> Result<Self> {
         let all = |names: &[String]| names.iter().map(|name| model.label(name)).collect::<Result<Vec<_>>>();
-        let (reach_labels, time_labels, end_labels) = (all(&asked.reach)?, all(&asked.time)?, all(&asked.end)?);
+        let (reach_labels, time_labels, end_labels) =
+            (all(&asked.reach)?, all(&asked.time)?, all(&asked.end)?);
         for labels in [&reach_labels, &time_labels] {
             let (count, expected) = (labels.len(), format!("at most {MOST_LABELS}"));
             in_range("the number of labels asked for", count as f64, count <= MOST_LABELS, &expected)?;
@@ -191,6 +194,11 @@ impl<'a> World<'a> {
         let mut place = 0;
         while place < product.states.len() {
             let (state, memory) = product.states[place];
+            not_too_large(
+                "the states with what was reached before them",
+                &[product.states.len()],
+                MOST_STATES,
+            )?;
             place += 1;
             if self.ends[state as usize] {
                 if memory == FIRST {
@@ -247,6 +255,9 @@ impl<'a> World<'a> {
         (self.memory.kept(target, before | here | there), (here | there) & !before)
     }
 }
+
+/// The most states that remember something.
+const MOST_STATES: usize = 200_000_000;
 
 /// What is remembered where an episode starts in a state that has labels, or ends in it.
 const FIRST: u64 = 1 << MOST_LABELS;
