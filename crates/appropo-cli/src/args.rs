@@ -75,6 +75,17 @@ pub enum Command {
         #[arg(long)]
         onnx: String,
     },
+    /// Show a model in the files of Storm, PRISM or Modest, or write it in another format
+    Model {
+        /// A file that ends in .drn, .umb or .tra; or a problem, whose world is shown as a model
+        file: String,
+        /// Show this state: its variables, labels, rewards and choices; may be given several times
+        #[arg(long = "state", value_name = "STATE", conflicts_with = "out")]
+        states: Vec<usize>,
+        /// Write the model into this file, which ends in .drn, .drn.gz or .umb
+        #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+        out: Option<String>,
+    },
     /// Log episodes of a policy, or with random actions, as a data set to learn from
     Record(Record),
     /// Make one policy of the mixture of a run, evaluate it afresh, and write it as a run of its own

@@ -24,6 +24,7 @@ mod diagnostic;
 mod document;
 mod keys;
 mod logs;
+pub mod model;
 mod problem_file;
 mod read;
 mod reader;

@@ -48,7 +48,7 @@ impl Logs {
     }
 
     /// A path in full, so that a run can find its data again from anywhere.
-    fn full(&self, path: &str) -> String {
+    pub fn full(&self, path: &str) -> String {
         let path = self.folder.join(path);
         std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
     }

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use appropo::constraint::{Constraint, Target};
-use appropo::env::{EnvEntry, EnvSpec, external, logged};
+use appropo::env::{EnvEntry, EnvSpec, explicit, external, logged};
 use appropo::error::Error;
 use appropo::evaluate::best_measurement;
 use appropo::measurement::Measures;
@@ -20,6 +20,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Document;
 use crate::keys::{BUDGET, CONSTRAINT, NAME, OBJECTIVE, ROOT};
 use crate::logs::Logs;
+use crate::model;
 use crate::problem_file::{ProblemFile, Reader};
 
 /// Reads a whole problem file. Data sets lie beside it.
@@ -176,12 +177,13 @@ fn env(
 ) -> Result<(EnvSpec, Option<usize>)> {
     let registry = &reader.registry;
     let open = environment.open_table()?;
-    let of_logs = logged::NAME.into();
-    let name = match open.get(NAME.name) {
-        // The key says what it is.
-        None if open.get(logged::NAME).is_some() => Entry::alone(NAME.name, &of_logs),
-        None => return Err(nameless(&open, registry.environments())),
-        Some(name) => name,
+    // The key of a file says what it is.
+    let by_key = [logged::NAME, explicit::NAME].into_iter().find(|key| open.get(key).is_some());
+    let by_key = by_key.map(Value::from);
+    let name = match (open.get(NAME.name), &by_key) {
+        (Some(name), _) => name,
+        (None, Some(name)) => Entry::alone(NAME.name, name),
+        (None, None) => return Err(nameless(&open, registry.environments())),
     };
     let entry = registry.environment(&name)?;
     let keys = open.get(NAME.name).map(|_| &NAME).into_iter().chain(entry.keys);
@@ -196,6 +198,12 @@ fn env(
         options.set(logged::NAME, path);
         options.set(logged::CHECKSUM.name, dataset.checksum());
         let spec = EnvSpec::from(dataset).stated_as(entry.name, options);
+        return Ok((spec, horizon.map(|steps| steps as usize)));
+    }
+    if entry.name == explicit::NAME {
+        let path = logs.full(given.require(explicit::NAME)?.text()?);
+        let spec = model::environment(&given, &path)?;
+        let horizon = given.get("horizon").map(|_| given.count("horizon")).transpose()?;
         return Ok((spec, horizon.map(|steps| steps as usize)));
     }
     let made = (entry.read)(&given, gamma);

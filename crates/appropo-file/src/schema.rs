@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use serde_json::{Map, Value, json};
 
-use appropo::env::{EnvEntry, logged};
+use appropo::env::{EnvEntry, explicit, logged};
 use appropo::options::{Key, Kind, Presence, Range, VECTORS};
 use appropo::registry::Registry;
 use appropo::utility::FUNCTIONS;
@@ -168,7 +168,7 @@ fn environment(world: &EnvEntry) -> Value {
     schema["title"] = world.name.into();
     schema["description"] = world.about.into();
     schema["properties"]["name"] = json!({ "const": world.name, "description": world.about });
-    if world.name == logged::NAME
+    if [logged::NAME, explicit::NAME].contains(&world.name)
         && let Some(required) = schema["required"].as_array_mut()
     {
         // The key says what it is.

@@ -1,6 +1,6 @@
 //! One variant a cause, each carrying the values that caused it.
 
-use crate::options::OptionError;
+use crate::options::{OptionError, suggestion};
 
 /// Everything that can go wrong. An infeasible or undecided problem is a [`Verdict`](crate::certificate::Verdict), not an error.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -39,6 +39,12 @@ pub enum Error {
     /// A measure is named that the world does not have.
     #[error("measure \"{name}\" is not one of {}", known.join(", "))]
     UnknownMeasure { name: String, known: Vec<String> },
+    /// A label or a reward structure is named that the model does not have.
+    #[error("there is no {what} \"{name}\" in the model; {}", among(name, known))]
+    UnknownName { what: &'static str, name: String, known: Vec<String> },
+    /// A model that contradicts itself.
+    #[error("{0}")]
+    Model(String),
     /// A state of a model in which nothing can be done.
     #[error("state {state} has no action; give it one, or make it terminal")]
     NoAction { state: usize },
@@ -206,6 +212,14 @@ pub enum Error {
 impl From<OptionError> for Error {
     fn from(error: OptionError) -> Self {
         Error::Option(Box::new(error))
+    }
+}
+
+/// What to write in the place of a name that is not one of those known.
+fn among(name: &str, known: &[String]) -> String {
+    match known.is_empty() {
+        true => "it has none".into(),
+        false => suggestion(name, known.iter().map(String::as_str)),
     }
 }
 

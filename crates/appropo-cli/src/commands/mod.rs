@@ -4,6 +4,7 @@ mod distil;
 mod evaluate;
 mod export;
 mod list;
+mod model;
 mod play;
 mod record;
 mod report;
@@ -35,6 +36,7 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Evaluate { folder, episodes, seed, json } => evaluate::run(folder, *episodes, *seed, *json),
         Command::Play { folder, seed, delay } => play::run(folder, *seed, *delay),
         Command::Export { folder, onnx } => export::run(folder, onnx),
+        Command::Model { file, states, out } => model::run(file, states, out.as_deref()),
         Command::Record(arguments) => record::run(arguments),
         Command::Distil(arguments) => distil::run(arguments),
         Command::Report { folders, out } => report::run(folders, out.as_deref()),

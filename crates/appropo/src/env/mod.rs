@@ -12,6 +12,7 @@ pub mod cart_pole;
 pub mod cliff_walking;
 pub mod dataset;
 pub mod deep_sea_treasure;
+pub mod explicit;
 pub mod external;
 pub mod frozen_lake;
 pub mod garnet;
@@ -143,7 +144,7 @@ impl fmt::Debug for dyn Environment {
 }
 
 /// The environments that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&EnvEntry; 11] = [
+pub(crate) static ENTRIES: [&EnvEntry; 12] = [
     &mars_rover::ENTRY,
     &deep_sea_treasure::ENTRY,
     &frozen_lake::ENTRY,
@@ -153,6 +154,7 @@ pub(crate) static ENTRIES: [&EnvEntry; 11] = [
     &point_mass::ENTRY,
     &garnet::ENTRY,
     &gridworld::ENTRY,
+    &explicit::ENTRY,
     &logged::ENTRY,
     &external::ENTRY,
 ];

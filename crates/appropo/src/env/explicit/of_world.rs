@@ -1,0 +1,98 @@
+//! A world of ours as a model, so that model checkers can check what we say of it.
+
+use super::{ExplicitModel, Label, RewardStructure};
+use crate::env::TabularMdp;
+use crate::error::{Result, not_too_large};
+
+/// The label of the states that end episodes.
+const TERMINAL: &str = "terminal";
+
+/// The most rewards of transitions.
+const MOST_REWARDS: usize = 500_000_000;
+
+impl ExplicitModel {
+    /// A world as a model: each entry of its measures is a reward structure, and states that end the episode are called
+    /// "terminal" and can't be left.
+    pub fn of_world(world: &TabularMdp) -> Result<Self> {
+        let mut builder = Self::builder(world.states(), false)?;
+        let dim = world.measures().dim();
+        not_too_large("the rewards of the model", &[dim, world.transitions()], MOST_REWARDS)?;
+        let mut earned: Vec<Vec<f64>> = vec![Vec::new(); dim];
+        let mut ends = Vec::new();
+        for state in 0..world.states() {
+            builder.state()?;
+            if world.is_terminal(state) {
+                ends.push(state as u32);
+                builder.choice()?;
+                builder.transition(state, 1.0)?;
+                earned.iter_mut().for_each(|list| list.push(0.0));
+                continue;
+            }
+            for choice in world.choices_of(state) {
+                builder.choice()?;
+                for transition in world.outcomes_of(choice) {
+                    if !builder.transition(transition.next as usize, transition.probability)? {
+                        continue;
+                    }
+                    earned.iter_mut().for_each(|list| list.push(0.0));
+                    let last = builder.transitions() - 1;
+                    for &(entry, value) in world.outcome(transition.outcome) {
+                        earned[entry as usize][last] = value;
+                    }
+                }
+            }
+        }
+        for &(state, probability) in world.start() {
+            builder.start(state, probability)?;
+        }
+        let mut rewards = Vec::new();
+        for (name, range) in world.measures().iter() {
+            for (i, entry) in range.clone().enumerate() {
+                let name = if range.len() == 1 { name.to_owned() } else { format!("{name}[{i}]") };
+                let transitions = std::mem::take(&mut earned[entry]);
+                rewards.push(RewardStructure { name, transitions, ..RewardStructure::default() });
+            }
+        }
+        let terminal = Label { name: TERMINAL.into(), states: ends };
+        builder.build(rewards, Vec::from_iter(Some(terminal).filter(|label| !label.states.is_empty())), None)
+    }
+
+    /// The same model with one more state, in which episodes start and whose only choice draws where they did before.
+    /// Measured with a discount, all comes one step later.
+    pub fn with_drawn_start(&self) -> Result<Self> {
+        let states = self.states();
+        let mut builder = Self::builder(states + 1, self.is_chain)?;
+        for state in 0..states {
+            builder.state()?;
+            for choice in self.choices_of(state) {
+                builder.choice()?;
+                if self.choice_labels.is_some() {
+                    builder.choice_label(self.choice_label(choice).unwrap_or_default());
+                }
+                for transition in self.transitions_of(choice) {
+                    builder.transition(self.targets[transition] as usize, self.probabilities[transition])?;
+                }
+            }
+        }
+        builder.state()?;
+        builder.choice()?;
+        let mut drawn = 0;
+        for &(state, probability) in &self.start {
+            drawn += usize::from(builder.transition(state as usize, probability)?);
+        }
+        builder.start(states, 1.0)?;
+        let longer = |list: &[f64], more: usize| match list.is_empty() {
+            true => Vec::new(),
+            false => list.iter().copied().chain(std::iter::repeat_n(0.0, more)).collect(),
+        };
+        let rewards = self.rewards.iter().map(|structure| RewardStructure {
+            name: structure.name.clone(),
+            states: longer(&structure.states, 1),
+            choices: longer(&structure.choices, 1),
+            transitions: longer(&structure.transitions, drawn),
+        });
+        // The values of variables in the new state are unknown.
+        let valuations = self.valuations.clone().map(|valuations| valuations.with_unknown_state());
+        builder.build(rewards.collect(), self.labels.clone(), valuations)
+    }
+}
