@@ -46,9 +46,10 @@ pub fn shortest_path(
         }
     }
     let mut greedy = actions.clone();
+    let gain = 1e-12 * scale(&values);
     for &s in &states {
         let (action, best) = best_action(model, 1.0, rewards, &values, s);
-        if best > backup(model, 1.0, rewards, &values, s, actions[s] as usize) + 1e-12 * scale(&values) {
+        if best > backup(model, 1.0, rewards, &values, s, actions[s] as usize) + gain {
             greedy[s] = action;
         }
     }
