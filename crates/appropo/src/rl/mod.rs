@@ -16,6 +16,7 @@ mod replay;
 mod rollout;
 mod rollouts;
 pub mod soft_actor_critic;
+mod sweeps;
 mod tracked;
 pub mod universal;
 mod value_iteration;
