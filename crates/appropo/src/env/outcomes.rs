@@ -69,12 +69,15 @@ pub(super) struct OutcomeTable {
     known: Interner,
     /// The outcome to be looked up.
     sought: Vec<(u32, f64)>,
+    /// The outcomes found last, in a ring: the actions of a state often have the same.
+    recent: [u32; 4],
+    turn: usize,
 }
 
 impl OutcomeTable {
     /// The number of the outcome with these entries, in any order; those of one index are added up.
     pub fn find_or_add(&mut self, z: &[(usize, f64)]) -> u32 {
-        let Self { outcomes, known, sought } = self;
+        let Self { outcomes, known, sought, recent, turn } = self;
         sought.clear();
         sought.extend(z.iter().filter(|(_, v)| *v != 0.0).map(|&(i, v)| (super::tabular::narrow(i), v)));
         if !sought.is_sorted_by(|a, b| a.0 < b.0) {
@@ -88,20 +91,25 @@ impl OutcomeTable {
             });
         }
         let bits = |&(i, v): &(u32, f64)| (i, v.to_bits());
-        let hash = known.hash(sought.iter().map(bits));
         let is_same = |outcome: u32| {
             let stored = outcomes.get(outcome);
             stored.len() == sought.len() && stored.iter().zip(sought.iter()).all(|(a, b)| bits(a) == bits(b))
         };
-        match known.find(hash, is_same) {
-            Some(outcome) => outcome,
-            None => {
-                let outcome = outcomes.len() as u32;
-                outcomes.push(sought.iter().copied());
-                known.insert(hash, outcome);
-                outcome
-            }
+        let is_recent = |outcome: &u32| (*outcome as usize) < outcomes.len() && is_same(*outcome);
+        if let Some(outcome) = recent.iter().copied().find(is_recent) {
+            return outcome;
         }
+        let hash = known.hash(sought.iter().map(bits));
+        let found = known.find(hash, is_same);
+        let outcome = found.unwrap_or_else(|| {
+            let outcome = outcomes.len() as u32;
+            outcomes.push(sought.iter().copied());
+            known.insert(hash, outcome);
+            outcome
+        });
+        recent[*turn] = outcome;
+        *turn = (*turn + 1) % recent.len();
+        outcome
     }
 }
 

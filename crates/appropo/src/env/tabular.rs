@@ -1,5 +1,6 @@
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::outcomes::{OutcomeTable, Outcomes};
 use super::rows::{Row, Rows, RowsBuilder, check_probability};
@@ -29,7 +30,17 @@ struct Shape {
     /// The first choice of each state, and the end.
     choices: Vec<u32>,
     rows: Rows,
+    /// The states in which an action may have to be chosen, once they are asked for.
+    decisions: OnceLock<Vec<bool>>,
+    /// What was computed last, by what it was computed from.
+    recent: Recent,
 }
+
+/// Vectors of an entry a state, the newest last, by what they were computed from.
+type Recent = Mutex<VecDeque<([u8; 32], Arc<Vec<f64>>)>>;
+
+/// Numbers that are remembered at most, unless fewer than four vectors fit.
+const REMEMBERED: usize = 1 << 24;
 
 /// One possible result of an action.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,6 +117,51 @@ impl TabularMdp {
     /// Whether entering `state` ends the episode.
     pub fn is_terminal(&self, state: usize) -> bool {
         self.shape.terminal[state]
+    }
+
+    /// The states that can be reached and are not terminal.
+    pub(crate) fn decision_states(&self) -> &[bool] {
+        self.shape.decisions.get_or_init(|| {
+            let mut reached = vec![false; self.states()];
+            let mut open: Vec<u32> = Vec::new();
+            let enter = |state: usize, reached: &mut [bool], open: &mut Vec<u32>| {
+                if !self.is_terminal(state) && !std::mem::replace(&mut reached[state], true) {
+                    open.push(state as u32);
+                }
+            };
+            self.start().iter().for_each(|&(state, _)| enter(state, &mut reached, &mut open));
+            while let Some(state) = open.pop() {
+                for choice in self.choices_of(state as usize) {
+                    for (probability, next) in self.outcomes_of(choice).successors() {
+                        if probability > 0.0 {
+                            enter(next, &mut reached, &mut open);
+                        }
+                    }
+                }
+            }
+            reached
+        })
+    }
+
+    /// A vector of an entry a state that depends on transitions and on what `key` stands for alone: one that was computed
+    /// before, for this world by any of its measures, or a new one.
+    pub(crate) fn remembered(
+        &self,
+        key: [u8; 32],
+        compute: impl FnOnce() -> Result<Vec<f64>>,
+    ) -> Result<Arc<Vec<f64>>> {
+        // Nothing is computed while it is locked: what is there is whole, whoever panicked.
+        let recent = || self.shape.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = recent().iter().find(|(other, _)| *other == key) {
+            return Ok(Arc::clone(known));
+        }
+        let computed = Arc::new(compute()?);
+        let mut recent = recent();
+        recent.push_back((key, Arc::clone(&computed)));
+        while recent.len() > 4 && recent.len() * self.states() > REMEMBERED {
+            recent.pop_front();
+        }
+        Ok(computed)
     }
 
     /// What `action` in `state` can lead to.
@@ -317,6 +373,8 @@ impl TabularMdpBuilder {
                 terminal: self.terminal,
                 choices,
                 rows,
+                decisions: OnceLock::new(),
+                recent: Recent::default(),
             }),
             measures: self.measures,
             outcomes,

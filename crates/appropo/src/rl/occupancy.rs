@@ -1,5 +1,6 @@
+use sha2::{Digest, Sha256};
+
 use super::chain::Chain;
-use super::decision_states;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::measurement::Discounting;
@@ -20,8 +21,7 @@ impl Occupancy {
     /// The occupancy of a policy, from one transposed solve or, with a horizon, one pass forward.
     pub fn of(model: &TabularMdp, discounting: &Discounting, policy: &TabularPolicy) -> Result<Self> {
         let (states, actions, gamma) = (model.states(), model.actions(), discounting.gamma());
-        let decisions = decision_states(model);
-        let mut visits = vec![0.0; states];
+        let decisions = model.decision_states();
         let Some(horizon) = discounting.horizon() else {
             let stages = policy.stages();
             crate::error::in_range(
@@ -30,20 +30,26 @@ impl Occupancy {
                 stages == 1,
                 "1",
             )?;
-            let chain = Chain::new(model, gamma, &decisions, |s, a| policy.probability(0, s, a));
-            chain.visits(model.start(), &mut visits)?;
-            return Ok(Self {
-                states,
-                actions,
-                mass: spread(&visits, actions, |s, a| policy.probability(0, s, a)),
-            });
+            // The same policies are measured when they are found, when they are mixed and when they are reported.
+            let visits = model.remembered(fingerprint(gamma, policy), || {
+                let chain = match policy.actions_taken() {
+                    Some(taken) => Chain::deterministic(model, gamma, decisions, taken),
+                    None => Chain::new(model, gamma, decisions, |s, a| policy.probability(0, s, a)),
+                };
+                let mut visits = vec![0.0; states];
+                chain.visits(model.start(), &mut visits)?;
+                Ok(visits)
+            })?;
+            let mass = spread(&visits, actions, |s, a| policy.probability(0, s, a));
+            return Ok(Self { states, actions, mass });
         };
+        let mut visits = vec![0.0; states];
         for &(state, probability) in model.start() {
             visits[state] += probability;
         }
         let mut mass = Vec::with_capacity(horizon * states * actions);
         for stage in 0..horizon {
-            for (visits, decides) in visits.iter_mut().zip(&decisions) {
+            for (visits, decides) in visits.iter_mut().zip(decisions) {
                 *visits *= f64::from(*decides);
             }
             let now = spread(&visits, actions, |s, a| policy.probability(stage, s, a));
@@ -108,4 +114,30 @@ fn spread(visits: &[f64], actions: usize, policy: impl Fn(usize, usize) -> f64) 
     rows.flat_map(|(s, v)| (0..actions).map(move |a| (s, a, v)))
         .map(|(s, a, v)| if *v > 0.0 { v * policy(s, a) } else { 0.0 })
         .collect()
+}
+
+/// What the visits of a policy depend on besides the transitions.
+fn fingerprint(gamma: f64, policy: &TabularPolicy) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    digest.update(gamma.to_le_bytes());
+    let mut bytes = Vec::new();
+    match policy.actions_taken() {
+        Some(taken) => {
+            for taken in taken.chunks(1024) {
+                bytes.clear();
+                bytes.extend(taken.iter().flat_map(|action| action.to_le_bytes()));
+                digest.update(&bytes);
+            }
+        }
+        None => {
+            digest.update([1]);
+            for state in 0..policy.states() {
+                bytes.clear();
+                let chosen = |action| policy.probability(0, state, action).to_le_bytes();
+                bytes.extend((0..policy.actions()).flat_map(chosen));
+                digest.update(&bytes);
+            }
+        }
+    }
+    digest.finalize().into()
 }

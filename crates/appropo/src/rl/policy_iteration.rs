@@ -12,6 +12,10 @@ const WARM_UP: usize = 40;
 const ACCURACY: f64 = 1e-11;
 /// Changes up to this, relative to the largest value, are rounding.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
+/// Changes up to this are the last: the policy is evaluated to the last digit.
+const LAST: f64 = 1e-9;
+/// A switch must gain more than rounding, or equal actions would be swapped for ever.
+const GAIN: f64 = 1e-13;
 
 /// The best stationary policy for the reward of every choice, by modified policy iteration (Puterman and Shin 1978).
 ///
@@ -34,17 +38,24 @@ pub fn policy_iteration(
     let mut least = WARM_UP;
     for _ in 0..ROUNDS {
         let ended = sweeps.run(&mut values, least);
-        let rounding = ROUNDING * largest(&values).max(largest(rewards));
-        for state in sweeps.states() {
-            actions[state] = sweeps.action(&values, state, rounding);
-        }
-        if ended == Ended::Settled {
-            return Ok(Plan { actions, values });
-        }
+        let size = largest(&values).max(largest(rewards));
+        sweeps.improve(&values, ROUNDING * size, &mut actions);
+        let change = match ended {
+            Ended::Settled => return Ok(Plan { actions, values }),
+            Ended::Slow(change) => change,
+        };
+        if std::env::var("PROBE").is_ok() { eprintln!("slow {change:.1e} of {size:.1e}"); }
         let chain = Chain::deterministic(model, gamma, decisions, &actions);
         let reward = |s: usize| rewards[model.choice(s, actions[s] as usize)];
-        // Where an evaluation brings nothing, sweeps are all there is.
-        least = if chain.approach(reward, &mut values) { 0 } else { 2 * least.max(WARM_UP) };
+        if change > LAST * size {
+            // Where an evaluation brings nothing, sweeps are all there is.
+            least = if chain.approach(reward, &mut values) { 0 } else { 2 * least.max(WARM_UP) };
+        } else {
+            chain.values(reward, 0.0, &mut values)?;
+            if !sweeps.improve(&values, GAIN * size, &mut actions) {
+                return Ok(Plan { actions, values });
+            }
+        }
     }
     let chain = Chain::deterministic(model, gamma, decisions, &actions);
     chain.values(|s| rewards[model.choice(s, actions[s] as usize)], 0.0, &mut values)?;

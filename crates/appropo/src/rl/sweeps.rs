@@ -28,12 +28,12 @@ pub(super) struct Sweeps<'a> {
 }
 
 /// Why sweeping ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Ended {
     /// No value changes any more.
     Settled,
-    /// The last sweeps brought little.
-    Slow,
+    /// The last sweeps brought little; values still change by this.
+    Slow(f64),
 }
 
 impl<'a> Sweeps<'a> {
@@ -50,12 +50,8 @@ impl<'a> Sweeps<'a> {
         Self { model, gamma, rewards, states, first, readers, is_open, rounding, is_upward: true }
     }
 
-    /// The decision states, in order.
-    pub fn states(&self) -> impl Iterator<Item = usize> {
-        self.states.iter().map(|s| *s as usize)
-    }
-
     /// Sweeps until nothing changes or it gets slow; at least so many.
+    #[allow(clippy::print_stderr)]
     pub fn run(&mut self, values: &mut [f64], least: usize) -> Ended {
         self.is_open.fill(true);
         let (mut before, mut count) = (f64::INFINITY, 0);
@@ -76,7 +72,7 @@ impl<'a> Sweeps<'a> {
             count += SPAN;
             // Written so that NaN is slow.
             if count >= least && !(change <= SLOW * before) {
-                return Ended::Slow;
+                return Ended::Slow(change);
             }
             before = change;
         }
@@ -138,16 +134,28 @@ impl<'a> Sweeps<'a> {
         best
     }
 
-    /// The first of a state's best actions; those that differ by rounding are as good.
-    pub fn action(&self, values: &[f64], state: usize, rounding: f64) -> u32 {
-        let value = |choice: usize| {
-            let successors = self.model.outcomes_of(choice).successors();
-            let future: f64 = successors.map(|(probability, next)| probability * values[next]).sum();
-            self.rewards[choice] + self.gamma * future
-        };
-        let choices = self.model.choices_of(state);
-        let best = choices.clone().map(value).fold(f64::NEG_INFINITY, f64::max);
-        choices.into_iter().position(|choice| value(choice) >= best - rounding).unwrap_or(0) as u32
+    /// Switches states to their best actions where that gains more than so much. Returns whether any does.
+    pub fn improve(&self, values: &[f64], gain: f64, actions: &mut [u32]) -> bool {
+        let mut has_switched = false;
+        for state in self.states.iter().map(|s| *s as usize) {
+            let value = |choice: usize| {
+                let successors = self.model.outcomes_of(choice).successors();
+                let future: f64 = successors.map(|(probability, next)| probability * values[next]).sum();
+                self.rewards[choice] + self.gamma * future
+            };
+            let choices = self.model.choices_of(state);
+            let taken = choices.start + actions[state] as usize;
+            let mut best = (taken, value(taken) + gain);
+            for choice in choices.clone() {
+                let value = value(choice);
+                if value > best.1 {
+                    best = (choice, value);
+                }
+            }
+            has_switched |= best.0 != taken;
+            actions[state] = (best.0 - choices.start) as u32;
+        }
+        has_switched
     }
 }
 
