@@ -1,7 +1,10 @@
 //! Temporary.
-use std::time::Instant;
-use appropo::env::mars_rover; use appropo::random; use appropo::rl; use appropo::measurement::*;
+use appropo::env::mars_rover;
+use appropo::measurement::*;
 use appropo::policy::TabularPolicy;
+use appropo::random;
+use appropo::rl;
+use std::time::Instant;
 fn main() {
     let n: usize = std::env::args().nth(1).unwrap().parse().unwrap();
     let t = Instant::now();
@@ -13,7 +16,11 @@ fn main() {
     println!("select {:.2}", t.elapsed().as_secs_f64());
     let decisions = rl::decision_states(&model);
     println!("decisions {:.2}", t.elapsed().as_secs_f64());
-    let lams: Vec<(f64,f64)> = if let Some(y) = std::env::args().nth(2) { y.split(',').map(|y| (y.parse().unwrap(), -1.0)).collect() } else { vec![(0.0, -1.0), (1.0, 0.0), (0.7071, -0.7071), (0.98, -0.2), (0.9998, -0.02)] };
+    let lams: Vec<(f64, f64)> = if let Some(y) = std::env::args().nth(2) {
+        y.split(',').map(|y| (y.parse().unwrap(), -1.0)).collect()
+    } else {
+        vec![(0.0, -1.0), (1.0, 0.0), (0.7071, -0.7071), (0.98, -0.2), (0.9998, -0.02)]
+    };
     for (f, r) in lams {
         let t = Instant::now();
         let rewards = model.rewards(&[f, r]);
@@ -26,7 +33,19 @@ fn main() {
         let bound = appropo::certificate::least_payoff(&model, &d, &decisions, &[f, r], &witness).unwrap();
         let tb = t.elapsed().as_secs_f64();
         let t = Instant::now();
-        let z = rl::Occupancy::of(&model, &d, &TabularPolicy::deterministic(model.states(), 4, plan.actions).unwrap()).unwrap().measure(&model);
-        println!("lambda {f} {r}: rewards {tr:.2} plan {tp:.2} bound {tb:.2} visits {:.2}; value {:.12} bound {:.12} gap {:.1e}", t.elapsed().as_secs_f64(), f*z[0]+r*z[1], bound, f*z[0]+r*z[1]-bound);
+        let z = rl::Occupancy::of(
+            &model,
+            &d,
+            &TabularPolicy::deterministic(model.states(), 4, plan.actions).unwrap(),
+        )
+        .unwrap()
+        .measure(&model);
+        println!(
+            "lambda {f} {r}: rewards {tr:.2} plan {tp:.2} bound {tb:.2} visits {:.2}; value {:.12} bound {:.12} gap {:.1e}",
+            t.elapsed().as_secs_f64(),
+            f * z[0] + r * z[1],
+            bound,
+            f * z[0] + r * z[1] - bound
+        );
     }
 }

@@ -95,7 +95,7 @@ impl Rows {
         self.next.len()
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, choice: usize) -> Row<'_> {
         let (start, end) = (self.first[choice] as usize, self.first[choice + 1] as usize);
         let pattern = self.pattern[choice] as usize;
@@ -206,8 +206,7 @@ impl RowsBuilder {
             self = self.sorted(is_terminal);
         }
         let states = terminal.len();
-        let state_index =
-            |index: u32| Error::Index { what: "state", index: index as usize, count: states };
+        let state_index = |index: u32| Error::Index { what: "state", index: index as usize, count: states };
         for &(state, action) in &self.keys {
             let Some(&count) = available.get(state as usize) else { return Err(state_index(state)) };
             if action >= count {
@@ -219,11 +218,16 @@ impl RowsBuilder {
         }
         self.rows.probabilities.iter().try_for_each(|p| check_probability(*p))?;
         // The keys are in order, so the first that is missing is where they differ from all that there should be.
-        let choices = available.iter().zip(0u32..).flat_map(|(count, state)| (0..*count).map(move |a| (state, a)));
+        let choices =
+            available.iter().zip(0u32..).flat_map(|(count, state)| (0..*count).map(move |a| (state, a)));
         let mut keys = self.keys.iter();
         for (state, action) in choices {
             if keys.next() != Some(&(state, action)) {
-                return Err(Error::Probabilities { state: state as usize, action: action as usize, sum: 0.0 });
+                return Err(Error::Probabilities {
+                    state: state as usize,
+                    action: action as usize,
+                    sum: 0.0,
+                });
             }
         }
         self.normalize()?;

@@ -170,7 +170,7 @@ impl TabularMdp {
     }
 
     /// What a choice can lead to.
-    #[inline]
+    #[inline(always)]
     pub fn outcomes_of(&self, choice: usize) -> Row<'_> {
         self.shape.rows.get(choice)
     }

@@ -84,18 +84,15 @@ impl Chain {
         let policy = &policy;
         let chosen = |state: usize| {
             let actions = (0..model.actions()).map(move |action| (action, policy(state, action)));
-            actions.filter(|(_, chosen)| *chosen > 0.0).map(move |(action, p)| (model.choice(state, action), p))
+            actions
+                .filter(|(_, chosen)| *chosen > 0.0)
+                .map(move |(action, p)| (model.choice(state, action), p))
         };
         Self::of(model, gamma, decisions, chosen)
     }
 
     /// The chain of one action a state.
-    pub(super) fn deterministic(
-        model: &TabularMdp,
-        gamma: f64,
-        decisions: &[bool],
-        actions: &[u32],
-    ) -> Self {
+    pub(super) fn deterministic(model: &TabularMdp, gamma: f64, decisions: &[bool], actions: &[u32]) -> Self {
         let chosen = |state: usize| std::iter::once((model.choice(state, actions[state] as usize), 1.0));
         Self::of(model, gamma, decisions, chosen)
     }

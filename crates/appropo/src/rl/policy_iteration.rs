@@ -41,10 +41,10 @@ pub fn policy_iteration(
         let size = largest(&values).max(largest(rewards));
         sweeps.improve(&values, ROUNDING * size, &mut actions);
         let change = match ended {
-            Ended::Settled => return Ok(Plan { actions, values }),
+            Ended::Settled if rounding * steps <= ACCURACY => return Ok(Plan { actions, values }),
+            Ended::Settled => 0.0,
             Ended::Slow(change) => change,
         };
-        if std::env::var("PROBE").is_ok() { eprintln!("slow {change:.1e} of {size:.1e}"); }
         let chain = Chain::deterministic(model, gamma, decisions, &actions);
         let reward = |s: usize| rewards[model.choice(s, actions[s] as usize)];
         if change > LAST * size {

@@ -1,9 +1,14 @@
+use std::panic::resume_unwind;
+
 use crate::env::TabularMdp;
 
 /// States of a block: few enough that a region which is done is left alone, many enough that blocks cost nothing.
 const BLOCK: usize = 64;
 /// Blocks that a block may depend on, on average. With more of them nearly every block depends on one that changes.
 const NEIGHBOURS: usize = 32;
+/// Parts that are swept side by side, and states of a part at least. The result depends on the parts, not on the threads.
+const PARTS: usize = 4;
+const LEAST_PART: usize = 1 << 14;
 /// Sweeps between two looks at how fast they are.
 const SPAN: usize = 10;
 /// The change left by a span, relative to that of the span before, above which policies are better evaluated.
@@ -12,7 +17,7 @@ const SLOW: f64 = 0.7;
 /// Bellman backups of all decision states, in place, up and down their order: values cross a map in a few sweeps.
 ///
 /// A backup solves for the state's own value, so that staying put is no loop. Blocks of states are left out until a value that
-/// they depend on has changed.
+/// they depend on has changed. Large models are swept in parts side by side, each with the values that the others had before.
 pub(super) struct Sweeps<'a> {
     model: &'a TabularMdp,
     gamma: f64,
@@ -22,6 +27,10 @@ pub(super) struct Sweeps<'a> {
     first: Vec<u32>,
     readers: Vec<u32>,
     is_open: Vec<bool>,
+    /// Blocks of a part.
+    part: usize,
+    /// The values before a sweep, where there are several parts.
+    before: Vec<f64>,
     /// Changes up to this, relative to the largest value, are rounding.
     rounding: f64,
     is_upward: bool,
@@ -47,11 +56,25 @@ impl<'a> Sweeps<'a> {
         let states: Vec<u32> = (0..decisions.len() as u32).filter(|&s| decisions[s as usize]).collect();
         let (first, readers) = readers(model, decisions, &states);
         let is_open = vec![true; states.len().div_ceil(BLOCK)];
-        Self { model, gamma, rewards, states, first, readers, is_open, rounding, is_upward: true }
+        let parts = PARTS.min(states.len() / LEAST_PART).max(1);
+        let part = is_open.len().div_ceil(parts).max(1);
+        let before = Vec::new();
+        Self {
+            model,
+            gamma,
+            rewards,
+            states,
+            first,
+            readers,
+            is_open,
+            part,
+            before,
+            rounding,
+            is_upward: true,
+        }
     }
 
     /// Sweeps until nothing changes or it gets slow; at least so many.
-    #[allow(clippy::print_stderr)]
     pub fn run(&mut self, values: &mut [f64], least: usize) -> Ended {
         self.is_open.fill(true);
         let (mut before, mut count) = (f64::INFINITY, 0);
@@ -81,57 +104,38 @@ impl<'a> Sweeps<'a> {
     /// One sweep, in the other direction than the one before. Returns the largest change.
     fn sweep(&mut self, values: &mut [f64], rounding: f64) -> f64 {
         self.is_upward = !self.is_upward;
-        let (count, mut largest) = (self.is_open.len(), 0.0f64);
-        for i in 0..count {
-            let block = if self.is_upward { count - 1 - i } else { i };
-            if !self.is_open[block] {
-                continue;
-            }
-            let states = &self.states[block * BLOCK..self.states.len().min((block + 1) * BLOCK)];
-            let mut change = 0.0f64;
-            let mut visit = |state: u32| {
-                let (state, before) = (state as usize, values[state as usize]);
-                let value = self.best(values, state);
-                change = larger(change, (value - before).abs());
-                values[state] = value;
-            };
-            if self.is_upward {
-                states.iter().rev().copied().for_each(&mut visit);
-            } else {
-                states.iter().copied().for_each(&mut visit);
-            }
-            let has_changed = !(change <= rounding);
-            self.is_open[block] = has_changed || self.first.is_empty();
-            if has_changed && !self.first.is_empty() {
-                for reader in &self.readers[self.first[block] as usize..self.first[block + 1] as usize] {
-                    self.is_open[*reader as usize] = true;
-                }
-            }
+        let mut is_open = std::mem::take(&mut self.is_open);
+        let mut parts = Vec::with_capacity(PARTS);
+        if is_open.len() > self.part {
+            self.before.resize(values.len(), 0.0);
+            self.before.copy_from_slice(values);
+        }
+        let (mut rest, mut start) = (values, 0);
+        for (i, is_open) in is_open.chunks_mut(self.part).enumerate() {
+            let block = i * self.part;
+            let end =
+                self.states.get((block + is_open.len()) * BLOCK).map_or(start + rest.len(), |s| *s as usize);
+            let (values, after) = rest.split_at_mut(end - start);
+            parts.push(Part { block, is_open, start, values });
+            (rest, start) = (after, end);
+        }
+        let sweeps = &*self;
+        let swept: Vec<(f64, Vec<u32>)> = std::thread::scope(|scope| {
+            let mut parts = parts.into_iter();
+            let first = parts.next();
+            let others: Vec<_> =
+                parts.map(|mut part| scope.spawn(move || part.sweep(sweeps, rounding))).collect();
+            let first = first.map(|mut part| part.sweep(sweeps, rounding));
+            let others = others.into_iter().map(|part| part.join().unwrap_or_else(|e| resume_unwind(e)));
+            first.into_iter().chain(others).collect()
+        });
+        let mut largest = 0.0;
+        for (change, opened) in swept {
+            opened.into_iter().for_each(|block| is_open[block as usize] = true);
             largest = larger(largest, change);
         }
+        self.is_open = is_open;
         largest
-    }
-
-    /// The best value of a state, given those of the others.
-    #[inline]
-    fn best(&self, values: &[f64], state: usize) -> f64 {
-        let mut best = f64::NEG_INFINITY;
-        for choice in self.model.choices_of(state) {
-            let (mut future, mut stay) = (0.0, 0.0);
-            for (probability, next) in self.model.outcomes_of(choice).successors() {
-                if next == state {
-                    stay += probability;
-                } else {
-                    future += probability * values[next];
-                }
-            }
-            let mut value = self.rewards[choice] + self.gamma * future;
-            if stay > 0.0 {
-                value /= 1.0 - self.gamma * stay;
-            }
-            best = best.max(value);
-        }
-        best
     }
 
     /// Switches states to their best actions where that gains more than so much. Returns whether any does.
@@ -156,6 +160,74 @@ impl<'a> Sweeps<'a> {
             actions[state] = (best.0 - choices.start) as u32;
         }
         has_switched
+    }
+}
+
+/// A range of blocks and of states, which one thread sweeps.
+struct Part<'v> {
+    /// The first block.
+    block: usize,
+    is_open: &'v mut [bool],
+    /// The first state.
+    start: usize,
+    values: &'v mut [f64],
+}
+
+impl Part<'_> {
+    /// The largest change, and the blocks of other parts that have to be looked at again.
+    fn sweep(&mut self, sweeps: &Sweeps, rounding: f64) -> (f64, Vec<u32>) {
+        let (count, mut largest, mut opened) = (self.is_open.len(), 0.0, Vec::new());
+        for i in 0..count {
+            let i = if sweeps.is_upward { count - 1 - i } else { i };
+            if !self.is_open[i] {
+                continue;
+            }
+            let block = self.block + i;
+            let states = &sweeps.states[block * BLOCK..sweeps.states.len().min((block + 1) * BLOCK)];
+            let change = if sweeps.is_upward {
+                states.iter().rev().fold(0.0, |change, state| larger(change, self.visit(sweeps, *state)))
+            } else {
+                states.iter().fold(0.0, |change, state| larger(change, self.visit(sweeps, *state)))
+            };
+            largest = larger(largest, change);
+            let has_changed = !(change <= rounding);
+            self.is_open[i] = has_changed || sweeps.first.is_empty();
+            if has_changed && !sweeps.first.is_empty() {
+                let readers = sweeps.first[block] as usize..sweeps.first[block + 1] as usize;
+                for &reader in &sweeps.readers[readers] {
+                    match self.is_open.get_mut((reader as usize).wrapping_sub(self.block)) {
+                        Some(is_open) => *is_open = true,
+                        None => opened.push(reader),
+                    }
+                }
+            }
+        }
+        (largest, opened)
+    }
+
+    /// Gives a state its best value, given those of the others. Returns the change.
+    #[inline]
+    fn visit(&mut self, sweeps: &Sweeps, state: u32) -> f64 {
+        let Sweeps { model, gamma, rewards, before, .. } = sweeps;
+        let (state, mut best) = (state as usize, f64::NEG_INFINITY);
+        for choice in model.choices_of(state) {
+            let (mut future, mut stay) = (0.0, 0.0);
+            for (probability, next) in model.outcomes_of(choice).successors() {
+                if next == state {
+                    stay += probability;
+                } else {
+                    let here = self.values.get(next.wrapping_sub(self.start));
+                    future += probability * here.copied().unwrap_or_else(|| before[next]);
+                }
+            }
+            let mut value = rewards[choice] + gamma * future;
+            if stay > 0.0 {
+                value /= 1.0 - gamma * stay;
+            }
+            best = best.max(value);
+        }
+        let value = &mut self.values[state - self.start];
+        (std::mem::replace(value, best) - best).abs()
     }
 }
 
