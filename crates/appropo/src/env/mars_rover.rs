@@ -42,21 +42,25 @@ pub fn world(map_name_or_text: &str, slip: f64) -> Result<World> {
             'H' | 'G' => model.terminal(cell),
             _ => &mut model,
         };
-        if "HG".contains(grid.cells[cell]) {
+        if matches!(grid.cells[cell], 'H' | 'G') {
             continue;
         }
+        let arrivals = MOVES.map(|step| {
+            let next = grid.neighbour(cell, step);
+            let (failure, reward) = match grid.cells[next] {
+                'H' => (1.0, 0.0),
+                'G' => (0.0, 0.0),
+                _ => (0.0, STEP_REWARD),
+            };
+            (next, [(0, failure), (1, reward), (2, 1.0), (3 + next, 1.0)])
+        });
         for action in 0..MOVES.len() {
-            for (direction, step) in MOVES.iter().enumerate() {
+            for (direction, (next, z)) in arrivals.iter().enumerate() {
                 let chosen = if direction == action { 1.0 - slip } else { 0.0 };
                 let probability = chosen + slip / MOVES.len() as f64;
-                if probability == 0.0 {
-                    continue;
+                if probability > 0.0 {
+                    model.transition((cell, action), probability, *next, z);
                 }
-                let next = grid.neighbour(cell, *step);
-                let failure = if grid.cells[next] == 'H' { 1.0 } else { 0.0 };
-                let reward = if "HG".contains(grid.cells[next]) { 0.0 } else { STEP_REWARD };
-                let z = [(0, failure), (1, reward), (2, 1.0), (3 + next, 1.0)];
-                model.transition((cell, action), probability, next, &z);
             }
         }
     }

@@ -2,6 +2,8 @@
 
 mod grid;
 mod interruptible;
+mod outcomes;
+mod rows;
 mod selected;
 mod simulator;
 mod spec;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 
 pub use grid::Grid;
 pub use interruptible::{Interruptible, StopSignal};
+pub use rows::{Row, Transitions};
 pub use selected::Selected;
 pub use simulator::Simulator;
 pub use spec::{EnvEntry, EnvSpec, HORIZON, MakeEnvironment, REQUIRED_HORIZON};

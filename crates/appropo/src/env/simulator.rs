@@ -58,7 +58,7 @@ impl Environment for Simulator {
             return Err(Error::Index { what: "step after the end, in state", index: self.state, count: 0 });
         }
         let row = self.model.row(self.state, action);
-        let transition = row[random::choose(row.iter().map(|t| t.probability), 1.0, rng)];
+        let transition = row.get(random::choose(row.iter().map(|t| t.probability), 1.0, rng));
         z.fill(0.0);
         for &(entry, value) in self.model.outcome(transition.outcome) {
             z[entry as usize] = value;

@@ -1,21 +1,24 @@
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::error::{Error, Result, finite};
+use super::outcomes::{OutcomeTable, Outcomes};
+use super::rows::{Row, Rows, RowsBuilder, check_probability};
+use crate::error::{Error, Result, finite, not_too_large};
 use crate::measurement::{Measures, Selection};
 
 /// A vector-valued Markov decision process with finitely many states and actions.
 ///
-/// Transitions are stored by compressed rows, one row a *choice*, which is an action of a state. What is measured belongs
-/// to a transition's *outcome*, a sparse vector; equal outcomes are stored once, so a grid of n cells has n of them.
+/// Transitions are stored by compressed rows, one row a *choice*, which is an action of a state; rows with the same
+/// probabilities share them. What is measured belongs to a transition's *outcome*, a sparse vector; equal outcomes are stored
+/// once, so a grid of n cells has n of them.
 /// Entering a terminal state ends the episode. States may have fewer actions than others; an action that a state does not
 /// have is its last one.
 #[derive(Debug, Clone)]
 pub struct TabularMdp {
     shape: Arc<Shape>,
     measures: Measures,
-    outcomes: Vec<Vec<(u32, f64)>>,
+    outcomes: Outcomes,
 }
 
 #[derive(Debug)]
@@ -25,11 +28,19 @@ struct Shape {
     start: Vec<(usize, f64)>,
     terminal: Vec<bool>,
     /// The first choice of each state, and the end.
-    choices: Vec<usize>,
-    /// The first transition of each choice, and the end.
-    rows: Vec<usize>,
-    transitions: Vec<Transition>,
+    choices: Vec<u32>,
+    rows: Rows,
+    /// The states in which an action may have to be chosen, once they are asked for.
+    decisions: OnceLock<Vec<bool>>,
+    /// What was computed last, by what it was computed from.
+    recent: Recent,
 }
+
+/// Vectors of an entry a state, the newest last, by what they were computed from.
+type Recent = Mutex<VecDeque<([u8; 32], Arc<Vec<f64>>)>>;
+
+/// Numbers that are remembered at most, unless fewer than four vectors fit.
+const REMEMBERED: usize = 1 << 24;
 
 /// One possible result of an action.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,9 +63,8 @@ impl TabularMdp {
             start: Vec::new(),
             terminal: vec![false; states],
             available: vec![narrow(actions); states],
-            transitions: Vec::new(),
-            outcomes: Vec::new(),
-            known: HashMap::new(),
+            rows: RowsBuilder::default(),
+            outcomes: OutcomeTable::default(),
         }
     }
 
@@ -70,17 +80,17 @@ impl TabularMdp {
 
     /// Number of actions in `state`.
     pub fn actions_of(&self, state: usize) -> usize {
-        self.shape.choices[state + 1] - self.shape.choices[state]
+        self.choices_of(state).len()
     }
 
     /// Number of choices: of actions, over all states.
     pub fn choices(&self) -> usize {
-        self.shape.rows.len() - 1
+        self.shape.rows.len()
     }
 
     /// The choices of a state.
     pub fn choices_of(&self, state: usize) -> Range<usize> {
-        self.shape.choices[state]..self.shape.choices[state + 1]
+        self.shape.choices[state] as usize..self.shape.choices[state + 1] as usize
     }
 
     /// The choice of `action` in `state`, of which there must be one.
@@ -91,7 +101,7 @@ impl TabularMdp {
 
     /// Number of stored transitions.
     pub fn transitions(&self) -> usize {
-        self.shape.transitions.len()
+        self.shape.rows.transitions()
     }
 
     /// The entries of the measurement vector.
@@ -109,19 +119,65 @@ impl TabularMdp {
         self.shape.terminal[state]
     }
 
+    /// The states that can be reached and are not terminal.
+    pub(crate) fn decision_states(&self) -> &[bool] {
+        self.shape.decisions.get_or_init(|| {
+            let mut reached = vec![false; self.states()];
+            let mut open: Vec<u32> = Vec::new();
+            let enter = |state: usize, reached: &mut [bool], open: &mut Vec<u32>| {
+                if !self.is_terminal(state) && !std::mem::replace(&mut reached[state], true) {
+                    open.push(state as u32);
+                }
+            };
+            self.start().iter().for_each(|&(state, _)| enter(state, &mut reached, &mut open));
+            while let Some(state) = open.pop() {
+                for choice in self.choices_of(state as usize) {
+                    for (probability, next) in self.outcomes_of(choice).successors() {
+                        if probability > 0.0 {
+                            enter(next, &mut reached, &mut open);
+                        }
+                    }
+                }
+            }
+            reached
+        })
+    }
+
+    /// A vector of an entry a state that depends on transitions and on what `key` stands for alone: one that was computed
+    /// before, for this world by any of its measures, or a new one.
+    pub(crate) fn remembered(
+        &self,
+        key: [u8; 32],
+        compute: impl FnOnce() -> Result<Vec<f64>>,
+    ) -> Result<Arc<Vec<f64>>> {
+        // Nothing is computed while it is locked: what is there is whole, whoever panicked.
+        let recent = || self.shape.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = recent().iter().find(|(other, _)| *other == key) {
+            return Ok(Arc::clone(known));
+        }
+        let computed = Arc::new(compute()?);
+        let mut recent = recent();
+        recent.push_back((key, Arc::clone(&computed)));
+        while recent.len() > 4 && recent.len() * self.states() > REMEMBERED {
+            recent.pop_front();
+        }
+        Ok(computed)
+    }
+
     /// What `action` in `state` can lead to.
-    pub fn row(&self, state: usize, action: usize) -> &[Transition] {
+    pub fn row(&self, state: usize, action: usize) -> Row<'_> {
         self.outcomes_of(self.choice(state, action))
     }
 
     /// What a choice can lead to.
-    pub fn outcomes_of(&self, choice: usize) -> &[Transition] {
-        &self.shape.transitions[self.shape.rows[choice]..self.shape.rows[choice + 1]]
+    #[inline(always)]
+    pub fn outcomes_of(&self, choice: usize) -> Row<'_> {
+        self.shape.rows.get(choice)
     }
 
     /// The measurement that belongs to an outcome, as (entry, value).
     pub fn outcome(&self, outcome: u32) -> &[(u32, f64)] {
-        &self.outcomes[outcome as usize]
+        self.outcomes.get(outcome)
     }
 
     /// λ·z for every outcome.
@@ -136,14 +192,14 @@ impl TabularMdp {
 
     /// The most transitions of a choice, and the most entries of an outcome.
     pub(crate) fn longest_sums(&self) -> (usize, usize) {
-        let rows = self.shape.rows.windows(2).map(|row| row[1] - row[0]);
-        (rows.max().unwrap_or(0), self.outcomes.iter().map(Vec::len).max().unwrap_or(0))
+        let rows = self.shape.rows.iter().map(|row| row.len());
+        (rows.max().unwrap_or(0), self.outcomes.iter().map(<[_]>::len).max().unwrap_or(0))
     }
 
     /// The expected scalar reward −λ·z of every choice.
     pub fn rewards(&self, lam: &[f64]) -> Vec<f64> {
         let payoffs = self.payoffs(lam);
-        let rows = self.shape.rows.windows(2).map(|row| &self.shape.transitions[row[0]..row[1]]);
+        let rows = self.shape.rows.iter();
         rows.map(|row| -row.iter().map(|t| t.probability * payoffs[t.outcome as usize]).sum::<f64>())
             .collect()
     }
@@ -172,41 +228,23 @@ impl TabularMdp {
 
     /// B, the largest norm of a single step's measurement.
     pub fn measurement_bound(&self) -> f64 {
-        let norm = |z: &Vec<(u32, f64)>| z.iter().map(|(_, v)| v * v).sum::<f64>().sqrt();
+        let norm = |z: &[(u32, f64)]| z.iter().map(|(_, v)| v * v).sum::<f64>().sqrt();
         self.outcomes.iter().map(norm).fold(0.0, f64::max)
     }
 
     /// E‖z‖ of every choice.
     pub fn step_norms(&self) -> Vec<f64> {
         let norm = |z: &[(u32, f64)]| z.iter().map(|(_, v)| v * v).sum::<f64>().sqrt();
-        let rows = self.shape.rows.windows(2).map(|row| &self.shape.transitions[row[0]..row[1]]);
+        let rows = self.shape.rows.iter();
         rows.map(|row| row.iter().map(|t| t.probability * norm(self.outcome(t.outcome))).sum()).collect()
     }
 
     /// The same world, measured by the selected entries only.
     pub fn select(&self, selection: &Selection) -> TabularMdp {
-        let mut places = vec![Vec::new(); self.measures.dim()];
-        for (new, &(old, factor)) in selection.entries.iter().enumerate() {
-            places[old].push((new as u32, factor));
-        }
-        let outcomes = self
-            .outcomes
-            .iter()
-            .map(|z| {
-                let mut selected: Vec<(u32, f64)> = z
-                    .iter()
-                    .flat_map(|&(i, v)| {
-                        places[i as usize].iter().map(move |&(new, factor)| (new, factor * v))
-                    })
-                    .collect();
-                selected.sort_unstable_by_key(|(i, _)| *i);
-                selected
-            })
-            .collect();
         TabularMdp {
             shape: Arc::clone(&self.shape),
             measures: Measures::new([("selected", selection.entries.len())]),
-            outcomes,
+            outcomes: self.outcomes.select(selection, self.measures.dim()),
         }
     }
 
@@ -214,7 +252,7 @@ impl TabularMdp {
     pub fn unrolled(&self, horizon: usize) -> Result<TabularMdp> {
         let (states, end) = (self.states(), self.states() * horizon);
         let mut builder = Self::builder(end + 1, self.actions(), self.measures.clone());
-        builder.outcomes.clone_from(&self.outcomes);
+        builder.outcomes = self.outcomes.clone().into();
         builder.terminal(end);
         for &(state, probability) in self.start() {
             builder.start(state, probability);
@@ -232,7 +270,7 @@ impl TabularMdp {
                         let next =
                             if stage + 1 < horizon { (stage + 1) * states + t.next as usize } else { end };
                         let key = (narrow(here), narrow(action));
-                        builder.transitions.push((key, Transition { next: next as u32, ..*t }));
+                        builder.rows.push(key, Transition { next: next as u32, ..t });
                     }
                 }
             }
@@ -250,10 +288,8 @@ pub struct TabularMdpBuilder {
     start: Vec<(usize, f64)>,
     terminal: Vec<bool>,
     available: Vec<u32>,
-    /// State and action before what they can lead to.
-    transitions: Vec<((u32, u32), Transition)>,
-    outcomes: Vec<Vec<(u32, f64)>>,
-    known: HashMap<Vec<(u32, u64)>, u32>,
+    rows: RowsBuilder,
+    outcomes: OutcomeTable,
 }
 
 impl TabularMdpBuilder {
@@ -287,24 +323,10 @@ impl TabularMdpBuilder {
         next: usize,
         z: &[(usize, f64)],
     ) -> &mut Self {
-        let mut entries: Vec<(u32, f64)> =
-            z.iter().filter(|(_, v)| *v != 0.0).map(|&(i, v)| (narrow(i), v)).collect();
-        entries.sort_by_key(|(i, _)| *i);
-        entries.dedup_by(|b, a| {
-            let same = a.0 == b.0;
-            if same {
-                a.1 += b.1;
-            }
-            same
-        });
-        let key: Vec<(u32, u64)> = entries.iter().map(|&(i, v)| (i, v.to_bits())).collect();
-        let outcome = *self.known.entry(key).or_insert_with_key(|key| {
-            self.outcomes.push(key.iter().map(|&(i, v)| (i, f64::from_bits(v))).collect());
-            self.outcomes.len() as u32 - 1
-        });
+        let outcome = self.outcomes.find_or_add(z);
         // A wrong index is kept for `build` to report.
         let key = (narrow(state), narrow(action));
-        self.transitions.push((key, Transition { probability, next: narrow(next), outcome }));
+        self.rows.push(key, Transition { probability, next: narrow(next), outcome });
         self
     }
 
@@ -320,61 +342,21 @@ impl TabularMdpBuilder {
                 return Err(Error::NoAction { state });
             }
         }
-        // Episodes are over there.
-        self.transitions.retain(|((state, _), _)| {
-            self.terminal.get(*state as usize).is_none_or(|is_terminal| !is_terminal)
-        });
-        self.transitions.sort_by_key(|&(key, t)| (key, t.next, t.outcome));
-        self.transitions.dedup_by(|b, a| {
-            let same = (a.0, a.1.next, a.1.outcome) == (b.0, b.1.next, b.1.outcome);
-            if same {
-                a.1.probability += b.1.probability;
-            }
-            same
-        });
-        for &((state, action), t) in &self.transitions {
-            for index in [state, t.next] {
-                if index as usize >= self.states {
-                    return Err(Error::Index { what: "state", index: index as usize, count: self.states });
-                }
-            }
-            let count = self.available[state as usize];
-            if action >= count {
-                return Err(Error::Index { what: "action", index: action as usize, count: count as usize });
-            }
-            check_probability(t.probability)?;
-        }
+        let rows = self.rows.build(&self.terminal, &self.available)?;
+        let outcomes = self.outcomes.outcomes;
         let dim = self.measures.dim();
-        for &(i, v) in self.outcomes.iter().flatten() {
+        not_too_large("entries of outcomes", &[outcomes.entries().len()], u32::MAX as usize)?;
+        for &(i, v) in outcomes.entries() {
             if i as usize >= dim {
                 return Err(Error::Index { what: "measurement entry", index: i as usize, count: dim });
             }
             finite("measurement", &[v])?;
         }
-        let mut choices = vec![0usize];
+        let mut choices = vec![0];
         choices.extend(self.available.iter().scan(0, |sum, count| {
-            *sum += *count as usize;
+            *sum += count;
             Some(*sum)
         }));
-        let mut rows = vec![0usize; choices[self.states] + 1];
-        let mut sums = vec![0.0; choices[self.states]];
-        let choice = |(state, action): (u32, u32)| choices[state as usize] + action as usize;
-        for &(key, t) in &self.transitions {
-            rows[choice(key) + 1] += 1;
-            sums[choice(key)] += t.probability;
-        }
-        for state in 0..self.states {
-            for choice in choices[state]..choices[state + 1] {
-                rows[choice + 1] += rows[choice];
-                if (sums[choice] - 1.0).abs() > 1e-9 {
-                    let action = choice - choices[state];
-                    return Err(Error::Probabilities { state, action, sum: sums[choice] });
-                }
-            }
-        }
-        for (key, t) in &mut self.transitions {
-            t.probability /= sums[choice(*key)];
-        }
         for &(state, probability) in &self.start {
             if state >= self.states {
                 return Err(Error::Index { what: "start state", index: state, count: self.states });
@@ -391,24 +373,16 @@ impl TabularMdpBuilder {
                 terminal: self.terminal,
                 choices,
                 rows,
-                transitions: self.transitions.into_iter().map(|(_, t)| t).collect(),
+                decisions: OnceLock::new(),
+                recent: Recent::default(),
             }),
             measures: self.measures,
-            outcomes: self.outcomes,
+            outcomes,
         })
     }
 }
 
 /// An index too large to store becomes one that no model has.
-fn narrow(index: usize) -> u32 {
+pub(super) fn narrow(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
-}
-
-fn check_probability(probability: f64) -> Result<()> {
-    crate::error::in_range(
-        "a probability",
-        probability,
-        (0.0..=1.0 + 1e-9).contains(&probability),
-        "between 0 and 1",
-    )
 }

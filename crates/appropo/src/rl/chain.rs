@@ -1,6 +1,9 @@
+use std::cmp::Ordering;
+
+use super::sweeps::largest;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
-use crate::vector::{add_scaled, dot};
+use crate::vector::add_scaled;
 
 /// I − γP for the Markov chain that a policy makes of a model, over the decision states.
 ///
@@ -8,17 +11,65 @@ use crate::vector::{add_scaled, dot};
 /// carries values back along whole trajectories, which makes it a strong preconditioner.
 pub(super) struct Chain {
     /// Number in the chain → state.
-    order: Vec<usize>,
-    rows: Vec<usize>,
-    /// Successor and γP, without the diagonal.
-    entries: Vec<(u32, f64)>,
+    order: Vec<u32>,
+    /// γP to states that come before, and to those that come after.
+    earlier: Triangle,
+    later: Triangle,
     /// 1 − γP(s, s).
     diagonal: Vec<f64>,
+}
+
+/// One side of the diagonal, by compressed rows.
+struct Triangle {
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+impl Triangle {
+    fn new(rows: usize) -> Self {
+        let mut first = Vec::with_capacity(rows + 1);
+        first.push(0);
+        Self { rows: first, columns: Vec::new(), weights: Vec::new() }
+    }
+
+    fn push(&mut self, column: u32, weight: f64) {
+        self.columns.push(column);
+        self.weights.push(weight);
+    }
+
+    fn end_row(&mut self) {
+        self.rows.push(self.columns.len() as u32);
+    }
+
+    #[inline]
+    fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> {
+        let (start, end) = (self.rows[i] as usize, self.rows[i + 1] as usize);
+        let columns = self.columns[start..end].iter().map(|j| *j as usize);
+        columns.zip(self.weights[start..end].iter().copied())
+    }
+
+    /// The product of a row with x.
+    #[inline]
+    fn product(&self, i: usize, x: &[f64]) -> f64 {
+        self.row(i).map(|(j, weight)| weight * x[j]).sum()
+    }
+
+    /// Adds a row, times a number.
+    #[inline]
+    fn add(&self, i: usize, factor: f64, out: &mut [f64]) {
+        self.row(i).for_each(|(j, weight)| out[j] += weight * factor);
+    }
 }
 
 /// Runs of BiCGSTAB, or of sweeps, before giving up.
 const RUNS: usize = 10_000;
 const SWEEPS: usize = 50;
+/// Iterations of a run.
+const ITERATIONS: usize = 300;
+/// Iterations of a rough evaluation, and how much of the residual it leaves.
+const ROUGH_ITERATIONS: usize = 60;
+const ROUGH: f64 = 0.01;
 /// Rewards below this count as 0: their rounding is not relative any more.
 const SMALLEST: f64 = 1e-290;
 
@@ -30,14 +81,34 @@ impl Chain {
         decisions: &[bool],
         policy: impl Fn(usize, usize) -> f64,
     ) -> Self {
-        let successors = |state: usize| {
-            let policy = &policy;
-            (0..model.actions())
-                .map(move |action| (action, policy(state, action)))
+        let policy = &policy;
+        let chosen = |state: usize| {
+            let actions = (0..model.actions()).map(move |action| (action, policy(state, action)));
+            actions
                 .filter(|(_, chosen)| *chosen > 0.0)
-                .flat_map(move |(action, chosen)| model.row(state, action).iter().map(move |t| (t, chosen)))
-                .filter(|(t, _)| decisions[t.next as usize])
-                .map(move |(t, chosen)| (t.next as usize, gamma * chosen * t.probability))
+                .map(move |(action, p)| (model.choice(state, action), p))
+        };
+        Self::of(model, gamma, decisions, chosen)
+    }
+
+    /// The chain of one action a state.
+    pub(super) fn deterministic(model: &TabularMdp, gamma: f64, decisions: &[bool], actions: &[u32]) -> Self {
+        let chosen = |state: usize| std::iter::once((model.choice(state, actions[state] as usize), 1.0));
+        Self::of(model, gamma, decisions, chosen)
+    }
+
+    /// The chain of the choices of each state with their probabilities.
+    fn of<I: Iterator<Item = (usize, f64)>>(
+        model: &TabularMdp,
+        gamma: f64,
+        decisions: &[bool],
+        chosen: impl Fn(usize) -> I,
+    ) -> Self {
+        let successors = |state: usize| {
+            chosen(state).flat_map(move |(choice, chosen)| {
+                let row = model.outcomes_of(choice).successors();
+                row.filter(|(_, next)| decisions[*next]).map(move |(p, next)| (next, gamma * chosen * p))
+            })
         };
         let likeliest = |state: usize| {
             let others = successors(state).filter(|(next, _)| *next != state);
@@ -50,29 +121,31 @@ impl Chain {
             let mut next = Some(state).filter(|&s| decisions[s]);
             while let Some(here) = next.filter(|&s| number[s] == u32::MAX) {
                 number[here] = u32::MAX - 1;
-                path.push(here);
+                path.push(here as u32);
                 next = likeliest(here);
             }
             for here in path.drain(..).rev() {
-                number[here] = order.len() as u32;
+                number[here as usize] = order.len() as u32;
                 order.push(here);
             }
         }
-        let mut chain = Self { rows: vec![0], entries: Vec::new(), diagonal: Vec::new(), order: Vec::new() };
-        for &state in &order {
+        let (mut earlier, mut later) = (Triangle::new(order.len()), Triangle::new(order.len()));
+        let mut diagonal = Vec::with_capacity(order.len());
+        for (i, &state) in order.iter().enumerate() {
             let mut stay = 0.0;
-            for (next, weight) in successors(state) {
-                if next == state {
-                    stay += weight;
-                } else {
-                    chain.entries.push((number[next], weight));
+            for (next, weight) in successors(state as usize) {
+                let column = number[next];
+                match (column as usize).cmp(&i) {
+                    Ordering::Less => earlier.push(column, weight),
+                    Ordering::Equal => stay += weight,
+                    Ordering::Greater => later.push(column, weight),
                 }
             }
-            chain.diagonal.push(1.0 - stay);
-            chain.rows.push(chain.entries.len());
+            diagonal.push(1.0 - stay);
+            earlier.end_row();
+            later.end_row();
         }
-        chain.order = order;
-        chain
+        Self { order, earlier, later, diagonal }
     }
 
     /// V with (I − γP)V = r, to a relative residual of `accuracy` or rounding. `values` holds a first guess and
@@ -83,11 +156,30 @@ impl Chain {
         accuracy: f64,
         values: &mut [f64],
     ) -> Result<()> {
-        let b: Vec<f64> = self.order.iter().map(|&s| reward(s)).collect();
-        let mut x: Vec<f64> = self.order.iter().map(|&s| values[s]).collect();
+        let (b, mut x) = (self.gather(reward), self.gather(|s| values[s]));
         self.solve(&b, &mut x, false, accuracy)?;
         self.scatter(&x, values);
         Ok(())
+    }
+
+    /// Brings `values` closer to V with (I − γP)V = r, at the price of a few sweeps. Returns whether it could.
+    pub(super) fn approach(&self, reward: impl Fn(usize) -> f64, values: &mut [f64]) -> bool {
+        if self.diagonal.iter().any(|d| *d <= 0.0) {
+            return false;
+        }
+        let (b, mut x) = (self.gather(reward), self.gather(|s| values[s]));
+        let mut r = vec![0.0; b.len()];
+        self.residual(&b, &x, false, &mut r);
+        let before = largest(&r);
+        let least = 4.0 * f64::EPSILON * largest(&b).max(largest(&x)).max(SMALLEST);
+        self.krylov(&r, &mut x, false, (ROUGH * before).max(least), ROUGH_ITERATIONS);
+        self.residual(&b, &x, false, &mut r);
+        // Written so that NaN is no progress.
+        let is_closer = largest(&r) <= 0.5 * before;
+        if is_closer {
+            self.scatter(&x, values);
+        }
+        is_closer
     }
 
     /// ρ with (I − γP)ᵀρ = β: the discounted number of visits to each state.
@@ -96,22 +188,23 @@ impl Chain {
         for &(state, probability) in start {
             beta[state] += probability;
         }
-        let b: Vec<f64> = self.order.iter().map(|&s| beta[s]).collect();
+        let b = self.gather(|s| beta[s]);
+        drop(beta);
         let mut x = b.clone();
         self.solve(&b, &mut x, true, 0.0)?;
         self.scatter(&x, visits);
         Ok(())
     }
 
+    fn gather(&self, of: impl Fn(usize) -> f64) -> Vec<f64> {
+        self.order.iter().map(|&s| of(s as usize)).collect()
+    }
+
     fn scatter(&self, x: &[f64], out: &mut [f64]) {
         out.fill(0.0);
         for (&state, &value) in self.order.iter().zip(x) {
-            out[state] = value;
+            out[state as usize] = value;
         }
-    }
-
-    fn row(&self, i: usize) -> &[(u32, f64)] {
-        &self.entries[self.rows[i]..self.rows[i + 1]]
     }
 
     /// out = b − A x, or with Aᵀ.
@@ -120,11 +213,10 @@ impl Chain {
         for i in 0..x.len() {
             out[i] -= self.diagonal[i] * x[i];
             if transposed {
-                for &(j, c) in self.row(i) {
-                    out[j as usize] += c * x[i];
-                }
+                self.earlier.add(i, x[i], out);
+                self.later.add(i, x[i], out);
             } else {
-                out[i] += self.row(i).iter().map(|&(j, c)| c * x[j as usize]).sum::<f64>();
+                out[i] += self.earlier.product(i, x) + self.later.product(i, x);
             }
         }
     }
@@ -133,17 +225,29 @@ impl Chain {
     fn precondition(&self, x: &mut [f64], transposed: bool) {
         if transposed {
             for i in (0..x.len()).rev() {
-                x[i] /= self.diagonal[i];
-                for &(j, c) in self.row(i) {
-                    if (j as usize) < i {
-                        x[j as usize] += c * x[i];
-                    }
-                }
+                let solved = x[i] / self.diagonal[i];
+                x[i] = solved;
+                self.earlier.add(i, solved, x);
             }
         } else {
             for i in 0..x.len() {
-                let earlier = self.row(i).iter().filter(|(j, _)| (*j as usize) < i);
-                x[i] = (x[i] + earlier.map(|&(j, c)| c * x[j as usize]).sum::<f64>()) / self.diagonal[i];
+                x[i] = (x[i] + self.earlier.product(i, x)) / self.diagonal[i];
+            }
+        }
+    }
+
+    /// y = M⁻¹p and out = A y = p − (M − A)y, which takes the other half of A only; or with Aᵀ.
+    fn times_preconditioned(&self, p: &[f64], transposed: bool, y: &mut [f64], out: &mut [f64]) {
+        y.copy_from_slice(p);
+        self.precondition(y, transposed);
+        if transposed {
+            out.copy_from_slice(p);
+            for i in 0..y.len() {
+                self.later.add(i, -y[i], out);
+            }
+        } else {
+            for i in 0..y.len() {
+                out[i] = p[i] - self.later.product(i, y);
             }
         }
     }
@@ -180,44 +284,35 @@ impl Chain {
                 last = f64::INFINITY;
             } else {
                 last = residual;
-                self.krylov(&r, x, transposed, accuracy * size);
+                self.krylov(&r, x, transposed, accuracy * size, ITERATIONS);
             }
         }
         Err(Error::Evaluation { residual: largest(&r) })
     }
 
     /// One run of BiCGSTAB (van der Vorst 1992), right-preconditioned, which improves x for the residual r0.
-    fn krylov(&self, r0: &[f64], x: &mut [f64], transposed: bool, enough: f64) {
+    fn krylov(&self, r0: &[f64], x: &mut [f64], transposed: bool, enough: f64, iterations: usize) {
         let n = x.len();
-        let zero = vec![0.0; n];
-        let times = |y: &[f64], out: &mut [f64]| {
-            self.residual(&zero, y, transposed, out);
-            out.iter_mut().for_each(|v| *v = -*v);
-        };
         let mut r = r0.to_vec();
         let (mut p, mut v) = (vec![0.0; n], vec![0.0; n]);
         let (mut y, mut t) = (vec![0.0; n], vec![0.0; n]);
         let (mut rho, mut alpha, mut omega) = (1.0, 1.0, 1.0);
         let (mut best, mut kept) = (largest(r0), x.to_vec());
-        for _ in 0..300 {
+        for _ in 0..iterations {
             let next = dot(r0, &r);
             let beta = next / rho * (alpha / omega);
             rho = next;
             for i in 0..n {
                 p[i] = r[i] + beta * (p[i] - omega * v[i]);
             }
-            y.copy_from_slice(&p);
-            self.precondition(&mut y, transposed);
-            times(&y, &mut v);
+            self.times_preconditioned(&p, transposed, &mut y, &mut v);
             alpha = rho / dot(r0, &v);
             if !alpha.is_finite() {
                 break;
             }
             add_scaled(x, alpha, &y);
             add_scaled(&mut r, -alpha, &v);
-            y.copy_from_slice(&r);
-            self.precondition(&mut y, transposed);
-            times(&y, &mut t);
+            self.times_preconditioned(&r, transposed, &mut y, &mut t);
             omega = dot(&t, &r) / dot(&t, &t);
             if !omega.is_finite() {
                 break;
@@ -240,9 +335,17 @@ impl Chain {
     }
 }
 
-fn largest(v: &[f64]) -> f64 {
-    // Unlike f64::max, this keeps NaN.
-    v.iter().fold(0.0, |m: f64, v| if m.is_nan() || v.abs() <= m { m } else { v.abs() })
+/// The inner product, as four sums side by side.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (a, b) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (a, b) in a.0.iter().zip(b.0) {
+        for i in 0..4 {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    let rest: f64 = a.1.iter().zip(b.1).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

@@ -186,16 +186,15 @@ pub(super) fn strongly_connected(
                 if here.choice == model.choices_of(state).end {
                     break None;
                 }
-                let row = if is_taken(here.choice) { model.outcomes_of(here.choice) } else { &[] };
-                match row.get(here.next) {
-                    None => (here.choice, here.next) = (here.choice + 1, 0),
-                    Some(t) => {
-                        here.next += 1;
-                        let next = t.next as usize;
-                        if t.probability > 0.0 && is_inside(next) {
-                            break Some(next);
-                        }
-                    }
+                let row = model.outcomes_of(here.choice);
+                if !is_taken(here.choice) || here.next == row.len() {
+                    (here.choice, here.next) = (here.choice + 1, 0);
+                    continue;
+                }
+                let t = row.get(here.next);
+                here.next += 1;
+                if t.probability > 0.0 && is_inside(t.next as usize) {
+                    break Some(t.next as usize);
                 }
             };
             match next {

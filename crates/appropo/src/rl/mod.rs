@@ -19,6 +19,7 @@ mod rollout;
 mod rollouts;
 mod shortest_path;
 pub mod soft_actor_critic;
+mod sweeps;
 mod tracked;
 pub mod universal;
 mod value_iteration;
@@ -63,19 +64,7 @@ pub struct Plan {
 
 /// The states in which an action may have to be chosen: reachable and not terminal.
 pub fn decision_states(model: &TabularMdp) -> Vec<bool> {
-    let mut reached = vec![false; model.states()];
-    let mut open: Vec<usize> = model.start().iter().map(|(s, _)| *s).collect();
-    while let Some(state) = open.pop() {
-        if model.is_terminal(state) || std::mem::replace(&mut reached[state], true) {
-            continue;
-        }
-        for choice in model.choices_of(state) {
-            open.extend(
-                model.outcomes_of(choice).iter().filter(|t| t.probability > 0.0).map(|t| t.next as usize),
-            );
-        }
-    }
-    reached
+    model.decision_states().to_vec()
 }
 
 /// Refuses a model without discount and horizon in which some policy never ends.

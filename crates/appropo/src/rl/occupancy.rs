@@ -1,5 +1,6 @@
+use sha2::{Digest, Sha256};
+
 use super::chain::Chain;
-use super::decision_states;
 use super::end_components::EndlessClasses;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
@@ -25,8 +26,7 @@ impl Occupancy {
     /// The occupancy of a policy, from one transposed solve or, with a horizon, one pass forward.
     pub fn of(model: &TabularMdp, discounting: &Discounting, policy: &TabularPolicy) -> Result<Self> {
         let (states, actions, gamma) = (model.states(), model.actions(), discounting.gamma());
-        let decisions = decision_states(model);
-        let mut visits = vec![0.0; states];
+        let decisions = model.decision_states();
         let Some(horizon) = discounting.horizon() else {
             let stages = policy.stages();
             crate::error::in_range(
@@ -36,30 +36,35 @@ impl Occupancy {
                 "1",
             )?;
             let chosen = |s: usize, a: usize| policy.probability(0, s, a);
-            let classes = if gamma == 1.0 { EndlessClasses::new(model, &decisions, chosen) } else { None };
-            let ending = classes.as_ref().map(|classes| classes.others(&decisions));
-            let chain = Chain::new(model, gamma, ending.as_ref().unwrap_or(&decisions), chosen);
-            chain.visits(model.start(), &mut visits)?;
-            let mut mass = spread(&visits, actions, chosen);
-            let mut is_infinite = Vec::new();
-            if let Some(classes) = &classes {
-                is_infinite = classes.enter(model, &mut visits, chosen);
-                mass = spread(&visits, actions, chosen);
-            }
-            return Ok(Self {
-                states,
-                actions,
-                mass,
-                is_infinite,
-                endless: (usize::from(classes.is_some()), 1),
-            });
+            let classes = if gamma == 1.0 { EndlessClasses::new(model, decisions, chosen) } else { None };
+            // The same policies are measured when they are found, when they are mixed and when they are reported.
+            let visits = model.remembered(fingerprint(gamma, policy), || {
+                let ending = classes.as_ref().map(|classes| classes.others(decisions));
+                let ending = ending.as_deref().unwrap_or(decisions);
+                let chain = match policy.actions_taken() {
+                    Some(taken) => Chain::deterministic(model, gamma, ending, taken),
+                    None => Chain::new(model, gamma, ending, chosen),
+                };
+                let mut visits = vec![0.0; states];
+                chain.visits(model.start(), &mut visits)?;
+                Ok(visits)
+            })?;
+            let Some(classes) = classes else {
+                let mass = spread(&visits, actions, chosen);
+                return Ok(Self { states, actions, mass, is_infinite: Vec::new(), endless: (0, 1) });
+            };
+            let mut visits = visits.to_vec();
+            let is_infinite = classes.enter(model, &mut visits, chosen);
+            let mass = spread(&visits, actions, chosen);
+            return Ok(Self { states, actions, mass, is_infinite, endless: (1, 1) });
         };
+        let mut visits = vec![0.0; states];
         for &(state, probability) in model.start() {
             visits[state] += probability;
         }
         let mut mass = Vec::with_capacity(horizon * states * actions);
         for stage in 0..horizon {
-            for (visits, decides) in visits.iter_mut().zip(&decisions) {
+            for (visits, decides) in visits.iter_mut().zip(decisions) {
                 *visits *= f64::from(*decides);
             }
             let now = spread(&visits, actions, |s, a| policy.probability(stage, s, a));
@@ -136,4 +141,30 @@ fn spread(visits: &[f64], actions: usize, policy: impl Fn(usize, usize) -> f64) 
     rows.flat_map(|(s, v)| (0..actions).map(move |a| (s, a, v)))
         .map(|(s, a, v)| if *v > 0.0 { v * policy(s, a) } else { 0.0 })
         .collect()
+}
+
+/// What the visits of a policy depend on besides the transitions.
+fn fingerprint(gamma: f64, policy: &TabularPolicy) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    digest.update(gamma.to_le_bytes());
+    let mut bytes = Vec::new();
+    match policy.actions_taken() {
+        Some(taken) => {
+            for taken in taken.chunks(1024) {
+                bytes.clear();
+                bytes.extend(taken.iter().flat_map(|action| action.to_le_bytes()));
+                digest.update(&bytes);
+            }
+        }
+        None => {
+            digest.update([1]);
+            for state in 0..policy.states() {
+                bytes.clear();
+                let chosen = |action| policy.probability(0, state, action).to_le_bytes();
+                bytes.extend((0..policy.actions()).flat_map(chosen));
+                digest.update(&bytes);
+            }
+        }
+    }
+    digest.finalize().into()
 }

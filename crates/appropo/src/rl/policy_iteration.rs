@@ -1,16 +1,28 @@
+use super::Plan;
 use super::chain::Chain;
-use super::{Plan, backup, best_action};
+use super::sweeps::{Ended, Sweeps, largest};
 use crate::env::TabularMdp;
 use crate::error::Result;
 
-/// Sweeps before the first exact evaluation: they find most of the policy at a fraction of its cost.
-const WARM_UP: usize = 40;
+/// Policies that are evaluated before giving up.
 const ROUNDS: usize = 1000;
+/// Sweeps before the first evaluation, at least: policies are poor before.
+const WARM_UP: usize = 40;
+/// The bound that values prove is to be this close to what their policy is worth, relative to the largest value.
+const ACCURACY: f64 = 1e-11;
+/// Changes up to this, relative to the largest value, are rounding.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+/// Changes up to this are the last: the policy is evaluated to the last digit.
+const LAST: f64 = 1e-9;
+/// A switch must gain more than rounding, or equal actions would be swapped for ever.
+const GAIN: f64 = 1e-13;
 
-/// The best stationary policy for the reward of every choice, by policy iteration (Howard 1960).
+/// The best stationary policy for the reward of every choice, by modified policy iteration (Puterman and Shin 1978).
 ///
-/// `steps` bounds the discounted number of steps left. Values start below those of every policy: sweeps then only
-/// raise them, and the policy that is greedy for them is at least as good as they say.
+/// Sweeps raise the values until they settle. Where they get slow, because staying in some region for long is what pays, the
+/// policy that is greedy for them is evaluated, roughly, and sweeps go on from there. `steps` bounds the discounted number of
+/// steps left. Values start below those of every policy: sweeps then only raise them, and the policy that is greedy for them
+/// is at least as good as they say. From above, values that are too good would have to be paid off step by step.
 pub fn policy_iteration(
     model: &TabularMdp,
     gamma: f64,
@@ -20,50 +32,32 @@ pub fn policy_iteration(
 ) -> Result<Plan> {
     let worst = rewards.iter().copied().fold(0.0, f64::min) * steps;
     let mut values: Vec<f64> = decisions.iter().map(|decides| if *decides { worst } else { 0.0 }).collect();
-    let scale = |values: &[f64]| values.iter().chain(rewards).fold(0.0, |m: f64, v| m.max(v.abs()));
-    let states: Vec<usize> = (0..model.states()).filter(|&s| decisions[s]).collect();
+    let rounding = if steps > 0.0 { ROUNDING.max(ACCURACY / steps) } else { ROUNDING };
+    let mut sweeps = Sweeps::new(model, gamma, decisions, rewards, rounding);
     let mut actions = vec![0u32; model.states()];
-    // Sweeps up and down the states carry values across a map in a few passes.
-    for sweep in 0..WARM_UP {
-        let mut change = 0.0f64;
-        let mut visit = |s: usize| {
-            let (_, value) = best_action(model, gamma, rewards, &values, s);
-            change = change.max((value - values[s]).abs());
-            values[s] = value;
-        };
-        if sweep % 2 == 0 {
-            states.iter().copied().for_each(&mut visit);
-        } else {
-            states.iter().rev().copied().for_each(&mut visit);
-        }
-        if change <= 1e-3 * scale(&values) {
-            break;
-        }
-    }
-    for &s in &states {
-        actions[s] = best_action(model, gamma, rewards, &values, s).0;
-    }
-    // Policies on the way need not be evaluated to the last digit.
-    let mut accuracy = 1e-8;
+    let mut least = WARM_UP;
     for _ in 0..ROUNDS {
-        let chain = Chain::new(model, gamma, decisions, |s, a| f64::from(actions[s] as usize == a));
-        chain.values(|s| rewards[model.choice(s, actions[s] as usize)], accuracy, &mut values)?;
-        // A switch must gain more than rounding, or equal actions would be swapped for ever.
-        let gain = accuracy.max(1e-13) * scale(&values);
-        let mut stable = true;
-        for &s in &states {
-            let (action, best) = best_action(model, gamma, rewards, &values, s);
-            if best > backup(model, gamma, rewards, &values, s, actions[s] as usize) + gain {
-                actions[s] = action;
-                stable = false;
+        let ended = sweeps.run(&mut values, least);
+        let size = largest(&values).max(largest(rewards));
+        sweeps.improve(&values, ROUNDING * size, &mut actions);
+        let change = match ended {
+            Ended::Settled if rounding * steps <= ACCURACY => return Ok(Plan { actions, values }),
+            Ended::Settled => 0.0,
+            Ended::Slow(change) => change,
+        };
+        let chain = Chain::deterministic(model, gamma, decisions, &actions);
+        let reward = |s: usize| rewards[model.choice(s, actions[s] as usize)];
+        if change > LAST * size {
+            // Where an evaluation brings nothing, sweeps are all there is.
+            least = if chain.approach(reward, &mut values) { 0 } else { 2 * least.max(WARM_UP) };
+        } else {
+            chain.values(reward, 0.0, &mut values)?;
+            if !sweeps.improve(&values, GAIN * size, &mut actions) {
+                return Ok(Plan { actions, values });
             }
         }
-        if stable && accuracy == 0.0 {
-            break;
-        }
-        if stable {
-            accuracy = 0.0;
-        }
     }
+    let chain = Chain::deterministic(model, gamma, decisions, &actions);
+    chain.values(|s| rewards[model.choice(s, actions[s] as usize)], 0.0, &mut values)?;
     Ok(Plan { actions, values })
 }

@@ -177,7 +177,7 @@ fn add(
     builder: &mut crate::env::TabularMdpBuilder,
     model: &TabularMdp,
     choice: (usize, usize),
-    t: &Transition,
+    t: Transition,
     next: usize,
 ) {
     let z: Vec<(usize, f64)> = model.outcome(t.outcome).iter().map(|&(i, v)| (i as usize, v)).collect();

@@ -1,17 +1,26 @@
+use super::Plan;
 use super::chain::Chain;
 use super::end_components::{Predecessors, successors};
-use super::{Plan, backup, best_action};
+use super::sweeps::{Sweeps, largest};
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 
-const SWEEPS: usize = 40;
+/// Sweeps before the first evaluation, at least.
+const WARM_UP: usize = 40;
 const ROUNDS: usize = 1000;
+/// Changes up to this, relative to the largest value, are rounding.
+const ROUNDING: f64 = 1e-12;
+/// How closely policies on the way are evaluated, relative to the largest value.
+const ROUGHLY: f64 = 1e-8;
+/// A switch must gain more than rounding, or equal actions would be swapped for ever.
+const GAIN: f64 = 1e-13;
 
 /// The best policy among those that end, where others go on for ever, by policy iteration from one that ends (Bertsekas and
 /// Tsitsiklis 1991).
 ///
-/// Only switches that gain are made. Were a policy that gains at each of its switches not to end, it would gain for ever:
-/// then there is no best policy, and the error is [`Error::Unbounded`].
+/// Sweeps from 0 find most of the policy; where it would not end, it is `ending`. From then on only switches that gain are made.
+/// Were a policy that gains at each of its switches not to end, it would gain for ever: then there is no best policy, and the
+/// error is [`Error::Unbounded`].
 pub fn shortest_path(
     model: &TabularMdp,
     decisions: &[bool],
@@ -19,55 +28,24 @@ pub fn shortest_path(
     ending: &[u32],
 ) -> Result<Plan> {
     let predecessors = Predecessors::new(model);
-    let states: Vec<usize> = (0..model.states()).filter(|&s| decisions[s]).collect();
-    let scale = |values: &[f64]| values.iter().chain(rewards).fold(0.0, |m: f64, v| m.max(v.abs()));
+    let size = |values: &[f64]| largest(values).max(largest(rewards));
+    let mut sweeps = Sweeps::new(model, 1.0, decisions, rewards, ROUNDING);
     let mut values = vec![0.0; model.states()];
+    sweeps.run(&mut values, WARM_UP);
+    if !size(&values).is_finite() {
+        values.fill(0.0);
+    }
     let mut actions = ending.to_vec();
-    let evaluate = |actions: &[u32], accuracy: f64, values: &mut [f64]| {
-        let chain = Chain::new(model, 1.0, decisions, |s, a| f64::from(actions[s] as usize == a));
-        chain.values(|s| rewards[model.choice(s, actions[s] as usize)], accuracy, values)
-    };
-    evaluate(&actions, 1e-6, &mut values)?;
-    // Sweeps up and down the states only raise values, and find most of the policy.
-    for sweep in 0..SWEEPS {
-        let mut change = 0.0f64;
-        let mut visit = |s: usize| {
-            let (_, value) = best_action(model, 1.0, rewards, &values, s);
-            change = change.max((value - values[s]).abs());
-            values[s] = value;
-        };
-        if sweep % 2 == 0 {
-            states.iter().rev().copied().for_each(&mut visit);
-        } else {
-            states.iter().copied().for_each(&mut visit);
-        }
-        if change <= 1e-3 * scale(&values) {
-            break;
-        }
+    sweeps.improve(&values, ROUNDING * size(&values), &mut actions);
+    for state in stuck(model, decisions, &predecessors, &actions) {
+        actions[state] = ending[state];
     }
-    let mut greedy = actions.clone();
-    let gain = 1e-12 * scale(&values);
-    for &s in &states {
-        let (action, best) = best_action(model, 1.0, rewards, &values, s);
-        if best > backup(model, 1.0, rewards, &values, s, actions[s] as usize) + gain {
-            greedy[s] = action;
-        }
-    }
-    for state in stuck(model, decisions, &predecessors, &greedy) {
-        greedy[state] = actions[state];
-    }
-    actions = greedy;
-    let mut accuracy = 1e-8;
+    let mut accuracy = ROUGHLY;
     for _ in 0..ROUNDS {
-        evaluate(&actions, accuracy, &mut values)?;
-        let gain = accuracy.max(1e-13) * scale(&values);
+        let chain = Chain::deterministic(model, 1.0, decisions, &actions);
+        chain.values(|s| rewards[model.choice(s, actions[s] as usize)], accuracy, &mut values)?;
         let mut next = actions.clone();
-        for &s in &states {
-            let (action, best) = best_action(model, 1.0, rewards, &values, s);
-            if best > backup(model, 1.0, rewards, &values, s, actions[s] as usize) + gain {
-                next[s] = action;
-            }
-        }
+        sweeps.improve(&values, accuracy.max(GAIN) * size(&values), &mut next);
         let caught = stuck(model, decisions, &predecessors, &next);
         if let (Some(&state), true) = (caught.first(), accuracy == 0.0) {
             return Err(Error::Unbounded { state });

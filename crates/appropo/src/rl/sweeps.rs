@@ -1,0 +1,285 @@
+use std::panic::resume_unwind;
+
+use crate::env::TabularMdp;
+
+/// States of a block: few enough that a region which is done is left alone, many enough that blocks cost nothing.
+const BLOCK: usize = 64;
+/// Blocks that a block may depend on, on average. With more of them nearly every block depends on one that changes.
+const NEIGHBOURS: usize = 32;
+/// Parts that are swept side by side, and states of a part at least. The result depends on the parts, not on the threads.
+const PARTS: usize = 4;
+const LEAST_PART: usize = 1 << 14;
+/// Sweeps between two looks at how fast they are.
+const SPAN: usize = 10;
+/// The change left by a span, relative to that of the span before, above which policies are better evaluated.
+const SLOW: f64 = 0.7;
+
+/// Bellman backups of all decision states, in place, up and down their order: values cross a map in a few sweeps.
+///
+/// A backup solves for the state's own value, so that staying put is no loop. Blocks of states are left out until a value that
+/// they depend on has changed. Large models are swept in parts side by side, each with the values that the others had before.
+pub(super) struct Sweeps<'a> {
+    model: &'a TabularMdp,
+    gamma: f64,
+    rewards: &'a [f64],
+    states: Vec<u32>,
+    /// Where the blocks that depend on each block begin, and the end; none where nearly all depend on each other.
+    first: Vec<u32>,
+    readers: Vec<u32>,
+    is_open: Vec<bool>,
+    /// Blocks of a part.
+    part: usize,
+    /// The values before a sweep, where there are several parts.
+    before: Vec<f64>,
+    /// Changes up to this, relative to the largest value, are rounding.
+    rounding: f64,
+    is_upward: bool,
+}
+
+/// Why sweeping ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Ended {
+    /// No value changes any more.
+    Settled,
+    /// The last sweeps brought little; values still change by this.
+    Slow(f64),
+}
+
+impl<'a> Sweeps<'a> {
+    pub fn new(
+        model: &'a TabularMdp,
+        gamma: f64,
+        decisions: &[bool],
+        rewards: &'a [f64],
+        rounding: f64,
+    ) -> Self {
+        let states: Vec<u32> = (0..decisions.len() as u32).filter(|&s| decisions[s as usize]).collect();
+        let (first, readers) = readers(model, decisions, &states);
+        let is_open = vec![true; states.len().div_ceil(BLOCK)];
+        let parts = PARTS.min(states.len() / LEAST_PART).max(1);
+        let part = is_open.len().div_ceil(parts).max(1);
+        let before = Vec::new();
+        Self {
+            model,
+            gamma,
+            rewards,
+            states,
+            first,
+            readers,
+            is_open,
+            part,
+            before,
+            rounding,
+            is_upward: true,
+        }
+    }
+
+    /// Sweeps until nothing changes or it gets slow; at least so many.
+    pub fn run(&mut self, values: &mut [f64], least: usize) -> Ended {
+        self.is_open.fill(true);
+        let (mut before, mut count) = (f64::INFINITY, 0);
+        loop {
+            let mut change = 0.0;
+            for _ in 0..SPAN {
+                let is_full = self.is_open.iter().all(|is_open| *is_open);
+                let rounding = self.rounding * largest(values);
+                change = self.sweep(values, rounding);
+                if change <= rounding {
+                    // Changes that are too small to pass on may have added up.
+                    if is_full {
+                        return Ended::Settled;
+                    }
+                    self.is_open.fill(true);
+                }
+            }
+            count += SPAN;
+            // Written so that NaN is slow.
+            if count >= least && !(change <= SLOW * before) {
+                return Ended::Slow(change);
+            }
+            before = change;
+        }
+    }
+
+    /// One sweep, in the other direction than the one before. Returns the largest change.
+    fn sweep(&mut self, values: &mut [f64], rounding: f64) -> f64 {
+        self.is_upward = !self.is_upward;
+        let mut is_open = std::mem::take(&mut self.is_open);
+        let mut parts = Vec::with_capacity(PARTS);
+        if is_open.len() > self.part {
+            self.before.resize(values.len(), 0.0);
+            self.before.copy_from_slice(values);
+        }
+        let (mut rest, mut start) = (values, 0);
+        for (i, is_open) in is_open.chunks_mut(self.part).enumerate() {
+            let block = i * self.part;
+            let end =
+                self.states.get((block + is_open.len()) * BLOCK).map_or(start + rest.len(), |s| *s as usize);
+            let (values, after) = rest.split_at_mut(end - start);
+            parts.push(Part { block, is_open, start, values });
+            (rest, start) = (after, end);
+        }
+        let sweeps = &*self;
+        let swept: Vec<(f64, Vec<u32>)> = std::thread::scope(|scope| {
+            let mut parts = parts.into_iter();
+            let first = parts.next();
+            let others: Vec<_> =
+                parts.map(|mut part| scope.spawn(move || part.sweep(sweeps, rounding))).collect();
+            let first = first.map(|mut part| part.sweep(sweeps, rounding));
+            let others = others.into_iter().map(|part| part.join().unwrap_or_else(|e| resume_unwind(e)));
+            first.into_iter().chain(others).collect()
+        });
+        let mut largest = 0.0;
+        for (change, opened) in swept {
+            opened.into_iter().for_each(|block| is_open[block as usize] = true);
+            largest = larger(largest, change);
+        }
+        self.is_open = is_open;
+        largest
+    }
+
+    /// Switches states to their best actions where that gains more than so much. Returns whether any does.
+    pub fn improve(&self, values: &[f64], gain: f64, actions: &mut [u32]) -> bool {
+        let mut has_switched = false;
+        for state in self.states.iter().map(|s| *s as usize) {
+            let value = |choice: usize| {
+                let successors = self.model.outcomes_of(choice).successors();
+                let future: f64 = successors.map(|(probability, next)| probability * values[next]).sum();
+                self.rewards[choice] + self.gamma * future
+            };
+            let choices = self.model.choices_of(state);
+            let taken = choices.start + actions[state] as usize;
+            let mut best = (taken, value(taken) + gain);
+            for choice in choices.clone() {
+                let value = value(choice);
+                if value > best.1 {
+                    best = (choice, value);
+                }
+            }
+            has_switched |= best.0 != taken;
+            actions[state] = (best.0 - choices.start) as u32;
+        }
+        has_switched
+    }
+}
+
+/// A range of blocks and of states, which one thread sweeps.
+struct Part<'v> {
+    /// The first block.
+    block: usize,
+    is_open: &'v mut [bool],
+    /// The first state.
+    start: usize,
+    values: &'v mut [f64],
+}
+
+impl Part<'_> {
+    /// The largest change, and the blocks of other parts that have to be looked at again.
+    fn sweep(&mut self, sweeps: &Sweeps, rounding: f64) -> (f64, Vec<u32>) {
+        let (count, mut largest, mut opened) = (self.is_open.len(), 0.0, Vec::new());
+        for i in 0..count {
+            let i = if sweeps.is_upward { count - 1 - i } else { i };
+            if !self.is_open[i] {
+                continue;
+            }
+            let block = self.block + i;
+            let states = &sweeps.states[block * BLOCK..sweeps.states.len().min((block + 1) * BLOCK)];
+            let change = if sweeps.is_upward {
+                states.iter().rev().fold(0.0, |change, state| larger(change, self.visit(sweeps, *state)))
+            } else {
+                states.iter().fold(0.0, |change, state| larger(change, self.visit(sweeps, *state)))
+            };
+            largest = larger(largest, change);
+            let has_changed = !(change <= rounding);
+            self.is_open[i] = has_changed || sweeps.first.is_empty();
+            if has_changed && !sweeps.first.is_empty() {
+                let readers = sweeps.first[block] as usize..sweeps.first[block + 1] as usize;
+                for &reader in &sweeps.readers[readers] {
+                    match self.is_open.get_mut((reader as usize).wrapping_sub(self.block)) {
+                        Some(is_open) => *is_open = true,
+                        None => opened.push(reader),
+                    }
+                }
+            }
+        }
+        (largest, opened)
+    }
+
+    /// Gives a state its best value, given those of the others. Returns the change.
+    #[inline]
+    fn visit(&mut self, sweeps: &Sweeps, state: u32) -> f64 {
+        let Sweeps { model, gamma, rewards, before, .. } = sweeps;
+        let (state, mut best) = (state as usize, f64::NEG_INFINITY);
+        for choice in model.choices_of(state) {
+            let (mut future, mut stay) = (0.0, 0.0);
+            for (probability, next) in model.outcomes_of(choice).successors() {
+                if next == state {
+                    stay += probability;
+                } else {
+                    let here = self.values.get(next.wrapping_sub(self.start));
+                    future += probability * here.copied().unwrap_or_else(|| before[next]);
+                }
+            }
+            let mut value = rewards[choice] + gamma * future;
+            if stay > 0.0 {
+                value /= 1.0 - gamma * stay;
+            }
+            best = best.max(value);
+        }
+        let value = &mut self.values[state - self.start];
+        (std::mem::replace(value, best) - best).abs()
+    }
+}
+
+/// For each block of states, the other blocks that depend on it.
+fn readers(model: &TabularMdp, decisions: &[bool], states: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let count = states.len().div_ceil(BLOCK);
+    let mut number = vec![0u32; decisions.len()];
+    for (i, state) in states.iter().enumerate() {
+        number[*state as usize] = (i / BLOCK) as u32;
+    }
+    // The blocks that each block reads: one after the other, and how many.
+    let (mut read, mut ends, mut seen) = (Vec::new(), vec![0], vec![u32::MAX; count]);
+    for (block, states) in states.chunks(BLOCK).enumerate() {
+        for &state in states {
+            for choice in model.choices_of(state as usize) {
+                for (_, next) in model.outcomes_of(choice).successors() {
+                    let other = number[next] as usize;
+                    if decisions[next] && other != block && seen[other] != block as u32 {
+                        seen[other] = block as u32;
+                        read.push(other as u32);
+                    }
+                }
+            }
+        }
+        if read.len() > NEIGHBOURS * count {
+            return (Vec::new(), Vec::new());
+        }
+        ends.push(read.len());
+    }
+    let mut first = vec![0u32; count + 1];
+    for other in &read {
+        first[*other as usize + 1] += 1;
+    }
+    for block in 0..count {
+        first[block + 1] += first[block];
+    }
+    let (mut place, mut readers) = (first.clone(), vec![0; read.len()]);
+    for block in 0..count {
+        for other in &read[ends[block]..ends[block + 1]] {
+            readers[place[*other as usize] as usize] = block as u32;
+            place[*other as usize] += 1;
+        }
+    }
+    (first, readers)
+}
+
+/// Unlike `f64::max`, this keeps NaN.
+fn larger(largest: f64, value: f64) -> f64 {
+    if largest.is_nan() || value <= largest { largest } else { value }
+}
+
+/// The largest size of an entry.
+pub(super) fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |most, value| larger(most, value.abs()))
+}
