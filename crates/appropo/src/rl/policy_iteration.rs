@@ -47,11 +47,13 @@ pub fn policy_iteration(
         };
         let chain = Chain::deterministic(model, gamma, decisions, &actions);
         let reward = |s: usize| rewards[model.choice(s, actions[s] as usize)];
-        if change > LAST * size {
+        if change > LAST * size && !sweeps.is_small() {
             // Where an evaluation brings nothing, sweeps are all there is.
             least = if chain.approach(reward, &mut values) { 0 } else { 2 * least.max(WARM_UP) };
         } else {
             chain.values(reward, 0.0, &mut values)?;
+            // Values may have been far too low before.
+            let size = largest(&values).max(largest(rewards));
             if !sweeps.improve(&values, GAIN * size, &mut actions) {
                 return Ok(Plan { actions, values });
             }
