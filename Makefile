@@ -17,3 +17,4 @@ bench:
 	python3 bench/worked_examples.py
 	cargo build --release --package appropo-cli
 	APPROPO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/appropo python3 bench/verify.py
+	APPROPO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/appropo python3 bench/scale.py 100 300 1000

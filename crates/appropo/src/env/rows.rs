@@ -276,3 +276,75 @@ pub(super) fn check_probability(probability: f64) -> Result<()> {
         "between 0 and 1",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{TabularMdp, garnet};
+    use crate::error::Error;
+    use crate::measurement::Measures;
+    use crate::random;
+
+    /// A model does not depend on the order in which it was given, nor on how often its transitions were split.
+    #[test]
+    fn transitions_may_come_in_any_order() {
+        let rng = &mut random::generator(1);
+        let size = garnet::Size { states: 30, actions: 3, branching: 4, measures: 2 };
+        let model = garnet::world(size, rng).unwrap().model;
+        let mut parts = Vec::new();
+        for (state, action) in (0..30).flat_map(|s| (0..3).map(move |a| (s, a))) {
+            for t in model.row(state, action) {
+                parts.extend([0.5, 0.5].map(|share| ((state, action), share * t.probability, t)));
+            }
+        }
+        for i in (1..parts.len()).rev() {
+            parts.swap(i, random::below(i + 1, rng));
+        }
+        let mut again = TabularMdp::builder(30, 3, model.measures().clone());
+        model.start().iter().for_each(|&(state, p)| drop(again.start(state, p)));
+        for (key, probability, t) in parts {
+            let z: Vec<(usize, f64)> =
+                model.outcome(t.outcome).iter().map(|&(i, v)| (i as usize, v)).collect();
+            again.transition(key, probability, t.next as usize, &z);
+        }
+        let again = again.build().unwrap();
+        assert_eq!(again.transitions(), model.transitions());
+        for (state, action) in (0..30).flat_map(|s| (0..3).map(move |a| (s, a))) {
+            let measured = |model: &TabularMdp| -> Vec<_> {
+                let row = model.row(state, action).into_iter();
+                row.map(|t| (t.next, t.probability, model.outcome(t.outcome).to_vec())).collect()
+            };
+            for (a, b) in measured(&model).iter().zip(measured(&again)) {
+                assert!(a.0 == b.0 && (a.1 - b.1).abs() <= 1e-15 && a.2 == b.2);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_named() {
+        let build = |parts: &[(usize, usize, f64, usize)]| {
+            let mut model = TabularMdp::builder(3, 2, Measures::new([("cost", 1)]));
+            model.start(0, 1.0).terminal(2);
+            for &(state, action, probability, next) in parts {
+                model.transition((state, action), probability, next, &[(0, 1.0)]);
+            }
+            model.build().map(|model| model.transitions())
+        };
+        let whole = [(1, 1, 1.0, 2), (0, 0, 1.0, 1), (0, 1, 0.5, 1), (0, 1, 0.5, 2), (1, 0, 1.0, 0)];
+        assert_eq!(build(&whole).unwrap(), 5);
+        // Nothing happens after the end.
+        assert_eq!(build(&[&whole[..], &[(2, 0, 0.3, 0)]].concat()).unwrap(), 5);
+        for (change, expected) in [
+            (&whole[1..], Error::Probabilities { state: 1, action: 1, sum: 0.0 }),
+            (&whole[..4], Error::Probabilities { state: 1, action: 0, sum: 0.0 }),
+            (
+                &[&whole[..], &[(0, 0, 0.5, 2)]].concat(),
+                Error::Probabilities { state: 0, action: 0, sum: 1.5 },
+            ),
+            (&[&whole[..], &[(0, 2, 1.0, 2)]].concat(), Error::Index { what: "action", index: 2, count: 2 }),
+            (&[&whole[..], &[(3, 0, 1.0, 2)]].concat(), Error::Index { what: "state", index: 3, count: 3 }),
+            (&[&whole[..], &[(0, 0, 0.0, 7)]].concat(), Error::Index { what: "state", index: 7, count: 3 }),
+        ] {
+            assert_eq!(build(change).unwrap_err(), expected);
+        }
+    }
+}

@@ -168,3 +168,30 @@ fn fingerprint(gamma: f64, policy: &TabularPolicy) -> [u8; 32] {
     }
     digest.finalize().into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::mars_rover;
+    use crate::measurement::Selection;
+
+    /// The visits of a policy are solved for once, whatever is measured; another policy or discount has its own.
+    #[test]
+    fn visits_are_remembered() {
+        let world = mars_rover::world("8x8", 0.05).unwrap();
+        let selected = world.model.select(&Selection { entries: vec![(0, 2.0), (1, 1.0)] });
+        let right = TabularPolicy::deterministic(64, 4, vec![2; 64]).unwrap();
+        let policies = [right, TabularPolicy::uniform(64, 4)];
+        let mut keys = Vec::new();
+        for (policy, gamma) in policies.iter().flat_map(|policy| [(policy, 0.99), (policy, 0.9)]) {
+            let discounting = Discounting::new(gamma, None).unwrap();
+            let all = Occupancy::of(&world.model, &discounting, policy).unwrap().measure(&world.model);
+            let two = Occupancy::of(&selected, &discounting, policy).unwrap().measure(&selected);
+            assert_eq!(two, [2.0 * all[0], all[1]]);
+            let key = fingerprint(gamma, policy);
+            assert!(!keys.contains(&key));
+            keys.push(key);
+            selected.remembered(key, || Err(Error::NoTable)).unwrap();
+        }
+    }
+}

@@ -11,6 +11,8 @@ const PARTS: usize = 4;
 const LEAST_PART: usize = 1 << 14;
 /// Sweeps between two looks at how fast they are.
 const SPAN: usize = 10;
+/// Decision states up to which a policy is evaluated about as fast as a few sweeps take.
+const SMALL: usize = 1 << 11;
 /// The change left by a span, relative to that of the span before, above which policies are better evaluated.
 const SLOW: f64 = 0.7;
 
@@ -23,6 +25,8 @@ pub(super) struct Sweeps<'a> {
     gamma: f64,
     rewards: &'a [f64],
     states: Vec<u32>,
+    /// Whether every choice of a state leads to other states of its part.
+    is_plain: Vec<bool>,
     /// Where the blocks that depend on each block begin, and the end; none where nearly all depend on each other.
     first: Vec<u32>,
     readers: Vec<u32>,
@@ -58,23 +62,39 @@ impl<'a> Sweeps<'a> {
         let is_open = vec![true; states.len().div_ceil(BLOCK)];
         let parts = PARTS.min(states.len() / LEAST_PART).max(1);
         let part = is_open.len().div_ceil(parts).max(1);
-        let before = Vec::new();
+        let mut is_plain = Vec::with_capacity(states.len());
+        for (i, chunk) in states.chunks(part * BLOCK).enumerate() {
+            let start = if i == 0 { 0 } else { chunk[0] as usize };
+            let end = states.get((i + 1) * part * BLOCK).map_or(decisions.len(), |s| *s as usize);
+            is_plain.extend(chunk.iter().map(|&state| {
+                let is_other = |next: usize| next != state as usize && (start..end).contains(&next);
+                let mut choices = model.choices_of(state as usize);
+                choices.all(|choice| model.outcomes_of(choice).successors().all(|(_, next)| is_other(next)))
+            }));
+        }
+        let (before, is_upward) = (Vec::new(), true);
         Self {
             model,
             gamma,
             rewards,
             states,
+            is_plain,
             first,
             readers,
             is_open,
             part,
             before,
             rounding,
-            is_upward: true,
+            is_upward,
         }
     }
 
-    /// Sweeps until nothing changes or it gets slow; at least so many.
+    /// Whether evaluations are cheap.
+    pub fn is_small(&self) -> bool {
+        self.states.len() <= SMALL
+    }
+
+    /// Sweeps until nothing changes or it gets slow; at least so many, and one span alone where evaluations are cheap.
     pub fn run(&mut self, values: &mut [f64], least: usize) -> Ended {
         self.is_open.fill(true);
         let (mut before, mut count) = (f64::INFINITY, 0);
@@ -94,7 +114,7 @@ impl<'a> Sweeps<'a> {
             }
             count += SPAN;
             // Written so that NaN is slow.
-            if count >= least && !(change <= SLOW * before) {
+            if self.is_small() || count >= least && !(change <= SLOW * before) {
                 return Ended::Slow(change);
             }
             before = change;
@@ -183,11 +203,11 @@ impl Part<'_> {
                 continue;
             }
             let block = self.block + i;
-            let states = &sweeps.states[block * BLOCK..sweeps.states.len().min((block + 1) * BLOCK)];
+            let places = block * BLOCK..sweeps.states.len().min((block + 1) * BLOCK);
             let change = if sweeps.is_upward {
-                states.iter().rev().fold(0.0, |change, state| larger(change, self.visit(sweeps, *state)))
+                places.rev().fold(0.0, |change, place| larger(change, self.visit(sweeps, place)))
             } else {
-                states.iter().fold(0.0, |change, state| larger(change, self.visit(sweeps, *state)))
+                places.fold(0.0, |change, place| larger(change, self.visit(sweeps, place)))
             };
             largest = larger(largest, change);
             let has_changed = !(change <= rounding);
@@ -205,30 +225,42 @@ impl Part<'_> {
         (largest, opened)
     }
 
-    /// Gives a state its best value, given those of the others. Returns the change.
+    /// Gives the state in this place its best value, given those of the others. Returns the change.
     #[inline]
-    fn visit(&mut self, sweeps: &Sweeps, state: u32) -> f64 {
-        let Sweeps { model, gamma, rewards, before, .. } = sweeps;
-        let (state, mut best) = (state as usize, f64::NEG_INFINITY);
-        for choice in model.choices_of(state) {
-            let (mut future, mut stay) = (0.0, 0.0);
-            for (probability, next) in model.outcomes_of(choice).successors() {
-                if next == state {
-                    stay += probability;
-                } else {
-                    let here = self.values.get(next.wrapping_sub(self.start));
-                    future += probability * here.copied().unwrap_or_else(|| before[next]);
-                }
-            }
-            let mut value = rewards[choice] + gamma * future;
-            if stay > 0.0 {
-                value /= 1.0 - gamma * stay;
-            }
-            best = best.max(value);
-        }
+    fn visit(&mut self, sweeps: &Sweeps, place: usize) -> f64 {
+        let state = sweeps.states[place] as usize;
+        let best = if sweeps.is_plain[place] {
+            let value = |choice: usize| {
+                let row = sweeps.model.outcomes_of(choice).successors();
+                let future = row.fold(0.0, |sum, (p, next)| sum + p * self.values[next - self.start]);
+                sweeps.rewards[choice] + sweeps.gamma * future
+            };
+            greatest(sweeps.model.choices_of(state).map(value))
+        } else {
+            greatest(sweeps.model.choices_of(state).map(|choice| self.backup(sweeps, state, choice)))
+        };
         let value = &mut self.values[state - self.start];
         (std::mem::replace(value, best) - best).abs()
     }
+
+    /// The value of a choice that may lead to its own state or to another part.
+    fn backup(&self, sweeps: &Sweeps, state: usize, choice: usize) -> f64 {
+        let (mut future, mut stay) = (0.0, 0.0);
+        for (probability, next) in sweeps.model.outcomes_of(choice).successors() {
+            if next == state {
+                stay += probability;
+            } else {
+                let here = self.values.get(next.wrapping_sub(self.start));
+                future += probability * here.copied().unwrap_or_else(|| sweeps.before[next]);
+            }
+        }
+        let value = sweeps.rewards[choice] + sweeps.gamma * future;
+        if stay > 0.0 { value / (1.0 - sweeps.gamma * stay) } else { value }
+    }
+}
+
+fn greatest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::NEG_INFINITY, |best, value| if value > best { value } else { best })
 }
 
 /// For each block of states, the other blocks that depend on it.
