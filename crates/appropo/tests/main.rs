@@ -11,6 +11,7 @@ mod confidence;
 mod cpo;
 mod distilling;
 mod evidence;
+mod explicit;
 mod lagrangian;
 mod last_iterate;
 mod learning;
