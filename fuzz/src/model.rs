@@ -19,7 +19,8 @@ pub fn umb(bytes: &[u8]) {
 
 /// PRISM's files, one after another with a byte of zeros between them.
 pub fn prism(bytes: &[u8]) {
-    let names = ["model.tra", "model.lab", "model.sta", "model.srew", "model.trew", "model1.srew", "model1.trew"];
+    let names =
+        ["model.tra", "model.lab", "model.sta", "model.srew", "model.trew", "model1.srew", "model1.trew"];
     let files: Vec<(&str, &[u8])> =
         names.into_iter().zip(bytes.split(|byte| *byte == 0)).filter(|(_, part)| !part.is_empty()).collect();
     model(&files, "model.tra");
@@ -27,7 +28,8 @@ pub fn prism(bytes: &[u8]) {
 
 /// Reads a model. What is read is written and read again as the same, and is a world.
 fn model(files: &[(&str, &[u8])], name: &str) {
-    let folder = InMemory(BTreeMap::from_iter(files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()))));
+    let folder =
+        InMemory(BTreeMap::from_iter(files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()))));
     let Ok(found) = read_from(&folder, name, &LIMITS) else { return };
     let _ = found.world(&Default::default());
     let Ok(umb) = encode(&found, "again.umb") else { return };

@@ -288,7 +288,11 @@ fn mistakes_in_umb_are_shown_where_they_stand() {
         umb(|archive| archive.truncate(700)).unwrap_err(),
         umb(|archive| archive.truncate(place(archive, "branch-to-target.bin") + 520)).unwrap_err(),
         umb(|archive| archive.truncate(place(archive, "branch-to-target.bin") + 100)).unwrap_err(),
-        umb(|archive| archive[place(archive, "branch-to-target.bin") + 3] ^= 1).unwrap_err(),
+        umb(|archive| {
+            let place = place(archive, "branch-to-target.bin");
+            archive[place + 3] ^= 1;
+        })
+        .unwrap_err(),
         umb(|archive| resize(archive, "branch-to-target.bin", "00000000007\0")).unwrap_err(),
         umb(|archive| resize(archive, "strings.bin", "77777777777\0")).unwrap_err(),
         umb(|archive| resize(archive, "index.json", "77777777777\0")).unwrap_err(),
@@ -339,7 +343,8 @@ fn sizes_that_are_only_promised_take_no_memory() {
         ("m.tra", "4000000000 1\n0 0 1\n".to_owned()),
     ];
     for (name, text) in promises {
-        assert!(read(name, text).unwrap_err().contains("cut short"), "{name}");
+        let error = read(name, text).unwrap_err();
+        assert!(error.contains("cut short") || error.contains("no transitions"), "{error}");
     }
     // Variables that each stand in one state only.
     let states: String =

@@ -95,7 +95,7 @@ class Model:
         return cls._of(ExplicitModel.read(file), file.name.partition(".")[0], str(file.absolute()))
 
     @classmethod
-    def from_prism(cls, path: str | Path, constants: Mapping[str, Any] | str | None = None) -> Model:
+    def from_prism(cls, path: str | Path, constants: Mapping[str, Any] | None = None) -> Model:
         """The model of a file in the language of PRISM, or in JANI, as Storm builds it. Needs ``appropo[storm]``.
 
         ``constants`` are the values of constants that the file leaves open.
@@ -106,17 +106,13 @@ class Model:
             import stormpy.io
         if not file.is_file():
             raise ProblemError(f"{file}: there is no such file")
-        if isinstance(constants, Mapping):
-            values = {key: str(value).lower() if isinstance(value, bool) else value for key, value in constants.items()}
-            constants = ",".join(f"{key}={value}" for key, value in values.items())
         try:
             if file.suffix == ".jani":
-                parsed = stormpy.io.parse_jani_model(str(file))
-                symbolic = parsed[0] if isinstance(parsed, tuple) else parsed
+                symbolic, _ = stormpy.io.parse_jani_model(str(file))
             else:
                 symbolic = stormpy.io.parse_prism_program(str(file))
             if constants:
-                symbolic = stormpy.io.instantiate_constants(symbolic, constants)
+                symbolic, _ = stormpy.io.instantiate_constants(symbolic, constants)
             built = stormpy.build_model(symbolic, options=stormpy.BuilderOptions(build_full=True))
         except Exception as error:
             raise ProblemError(f"{file}: Storm can't build the model ({error})") from error
@@ -275,7 +271,9 @@ def _entries(what: str, matrix: Any) -> tuple[int, int, NDArray[Any], NDArray[An
         return sparse.shape[0], sparse.shape[1], lines, np.asarray(sparse.indices), values
     dense = np.asarray(matrix, dtype=np.float64)
     if dense.ndim != 2:
-        raise ProblemError(f"{what} has {dense.ndim} axes; expected matrices, one an action, or one with a row a choice")
+        raise ProblemError(
+            f"{what} has {dense.ndim} axes; expected matrices, one an action, or one with a row a choice"
+        )
     lines, columns = np.nonzero(dense)
     return dense.shape[0], dense.shape[1], lines, columns, dense[lines, columns]
 

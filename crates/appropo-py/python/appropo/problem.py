@@ -27,10 +27,10 @@ class Problem(Shared):
     """A world, what is measured along its episodes, and the constraints on the expected long-term measurements.
 
     ``env`` is the id of a Gymnasium or MO-Gymnasium environment, a function that makes one, an environment, the name
-    of a built-in world, a :class:`Model`, or a :class:`Dataset` of logged episodes. ``measure`` says how each measure is found in a step:
-    a number, the key of an entry of ``info``, or a function of the :class:`Transition`. The reward is always there as
-    "reward", the number of steps as "steps". ``horizon`` cuts episodes off; without one they end as the environment
-    says.
+    of a built-in world, a :class:`Model`, or a :class:`Dataset` of logged episodes. ``measure`` says how each measure
+    is found in a step: a number, the key of an entry of ``info``, or a function of the :class:`Transition`. The reward
+    is always there as "reward", the number of steps as "steps". ``horizon`` cuts episodes off; without one they end as
+    the environment says.
     """
 
     #: Makes another copy of the world, as Python plays it.
