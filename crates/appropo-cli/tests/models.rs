@@ -94,7 +94,8 @@ fn a_problem_in_a_model_is_solved_and_its_run_verified() {
     assert_eq!(appropo(&elsewhere, &["verify", "../run"]).status.code(), Some(0));
     fs::write(folder.join("drone.drn"), DRONE.replace("[3]", "[4]")).unwrap();
     let refused = appropo(&elsewhere, &["verify", "../run"]);
-    let said = String::from_utf8(refused.stderr).unwrap();
+    let said = String::from_utf8(refused.stdout).unwrap();
+    assert_eq!(refused.status.code(), Some(5));
     assert!(said.contains("it is not the one that this was written for"), "{said}");
 }
 
