@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 seconds=${1:-600}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- problem dataset manifest policies checkpoint
+[ $# -gt 0 ] || set -- problem dataset drn umb prism manifest policies checkpoint
 # The instrumentation needs an unstable flag, which a stable compiler takes too when told so.
 export RUSTC_BOOTSTRAP=1
 # What is found on the way is kept out of the seeds.

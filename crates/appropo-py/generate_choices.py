@@ -37,13 +37,16 @@ from .choice import Choice, Learner
 
 ACRONYMS = ("rcpo",)
 
+#: Classes of other names: ``Model`` is a model that is known, and the oracle "model" learns one.
+NAMED = {"model": "ModelBased"}
+
 #: What is no choice of a solve: given by an object of Python's, the default, or by result.distil().
 OTHERS = ("external", "appropo", "distil")
 
 
 def class_name(name: str) -> str:
     """ "fully-corrective" is FullyCorrective, "ppo" is PPO."""
-    return "".join(
+    return NAMED.get(name) or "".join(
         part.upper() if len(part) <= 3 or part in ACRONYMS else part.capitalize() for part in name.split("-")
     )
 

@@ -24,7 +24,9 @@ NOT_RUN = {
     "pip install": "changes what is installed; the package that the tests use is built from the same files",
     "appropo reproduce  ": "takes minutes; with --quick it is run",
 }
-LANGUAGES = {"sh", "text", "toml", "python", "python no-run", "rust", "pseudocode"}
+LANGUAGES = {"sh", "text", "toml", "drn", "python", "python no-run", "rust", "pseudocode"}
+# What may be a file of its page.
+FILES = ("toml", "drn")
 MINIMAL = '[environment]\nname = "mars-rover"\n'
 FROM_SOURCE = "cargo run --release -- "
 
@@ -67,7 +69,7 @@ def test_a_page_does_what_it_shows(page, tmp_path, monkeypatch, update):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
     for block in pages.blocks(page):
-        if block.language == "toml" and "file" in block.notes:
+        if block.language in FILES and "file" in block.notes:
             Path(block.notes["file"]).write_text(block.text, encoding="utf-8")
         elif block.language == "sh":
             run_commands(page, block, update)
@@ -111,6 +113,10 @@ def test_problem_files_are_well_stated(page, block, tmp_path, monkeypatch):
     if "environment" not in tables:
         # Tables of a problem are completed by a world, and by a discount that must stand before them.
         problem = f"{block.text}\n{MINIMAL}" if "discount" in tables else f"discount = 0.99\n{MINIMAL}\n{block.text}"
+    # A model that the problem names is a file of the page.
+    for other in pages.blocks(page):
+        if other.language == "drn" and "file" in other.notes:
+            Path(other.notes["file"]).write_text(other.text, encoding="utf-8")
     Path("problem.toml").write_text(problem, encoding="utf-8")
     done = run("appropo check problem.toml")
     status = int(block.notes.get("exit", "0"))

@@ -60,6 +60,8 @@ fn is_of_problem(error: &Error) -> bool {
             | Error::Dataset { .. }
             | Error::UnloggedMeasure { .. }
             | Error::OnlyLogged
+            | Error::Model(_)
+            | Error::UnknownName { .. }
     )
 }
 

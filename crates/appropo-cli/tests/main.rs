@@ -7,6 +7,7 @@ mod command_line;
 mod distilling;
 mod kills;
 mod logs;
+mod models;
 mod networks;
 mod options;
 mod problem_file;

@@ -271,10 +271,15 @@ fn what_is_in_the_schema_can_be_read() {
     keys_of_problem(&as_json(EXTERNAL), &mut read);
     // Logs are read with tests of their own.
     keys_of_problem(&as_json(LOGGED), &mut read);
+    // So are models.
+    keys_of_problem(&as_json(MODEL), &mut read);
     read.insert("custom".into());
     let unread: Vec<&String> = promised.difference(&read).collect();
     assert!(unread.is_empty(), "{unread:?}");
 }
+
+const MODEL: &str = "discount = 1\n\
+                     environment = { model = \"a.drn\", rewards = [\"cost\"], reach = [\"goal\"], time = [\"busy\"], end = [\"done\"] }\n";
 
 const LOGGED: &str = "discount = 0.9\nenvironment = { dataset = \"log.csv\", checksum = \"0\" }\n\
                       solve = { method = \"batch\", batch = { bound = 1, fitted = \"table\", gap = 1, n_iterations = 1, resamples = 2 } }\n";

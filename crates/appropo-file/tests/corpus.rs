@@ -2,6 +2,8 @@
 
 #[path = "../../../fuzz/src/dataset.rs"]
 mod dataset;
+#[path = "../../../fuzz/src/model.rs"]
+mod model;
 #[path = "../../../fuzz/src/problem.rs"]
 mod problem;
 
@@ -29,4 +31,11 @@ fn problems() {
 #[test]
 fn datasets() {
     give("dataset", dataset::dataset);
+}
+
+#[test]
+fn models() {
+    give("drn", model::drn);
+    give("umb", model::umb);
+    give("prism", model::prism);
 }

@@ -5,4 +5,5 @@
 mod corpus;
 mod datasets;
 mod expert;
+mod models;
 mod registering;

@@ -45,6 +45,8 @@ pub fn of_library(error: &Error) -> PyErr {
         | Error::Dataset { .. }
         | Error::UnloggedMeasure { .. }
         | Error::OnlyLogged
+        | Error::Model(_)
+        | Error::UnknownName { .. }
         | Error::UnknownMeasure { .. } => ProblemError::new_err(text),
         _ => AppropoError::new_err(text),
     }

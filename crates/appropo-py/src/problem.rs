@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use appropo::env::explicit::Asked;
 use appropo::env::{EnvSpec, Environment, Space};
 use appropo::error::{Error, Result};
 use appropo::measurement::Measures;
@@ -18,6 +19,7 @@ use crate::Raised;
 use crate::constraint::Constraint;
 use crate::dataset::Dataset;
 use crate::errors::{of_files, of_library, of_problem};
+use crate::explicit::ExplicitModel;
 use crate::model::Model;
 use crate::space::Size;
 use crate::world::{PythonWorld, World};
@@ -56,6 +58,38 @@ impl Env {
         let spec = EnvSpec::from(Arc::clone(&model.0)).given_by_caller();
         let spec = described(spec, about);
         Self { spec, horizon: None, raised: Raised::default() }
+    }
+
+    /// A model as model checkers keep it, with what is asked of it. One of a file is named by it.
+    #[staticmethod]
+    fn explicit(
+        model: &ExplicitModel,
+        rewards: Option<Vec<String>>,
+        reach: Vec<String>,
+        time: Vec<String>,
+        end: Vec<String>,
+        file: Option<&str>,
+        about: &str,
+    ) -> PyResult<Self> {
+        let asked = Asked { rewards, reach, time, end };
+        let world = model.0.world(&asked).map_err(|error| of_library(&error))?;
+        let spec = EnvSpec::from(Arc::new(world));
+        let spec = match file {
+            None => described(spec.given_by_caller(), about),
+            Some(file) => {
+                let mut options = Table::new([("model", file)]);
+                options.set("checksum", model.0.checksum());
+                let lists = [("rewards", asked.rewards), ("reach", Some(asked.reach))];
+                let more = [("time", Some(asked.time)), ("end", Some(asked.end))];
+                for (key, names) in lists.into_iter().chain(more) {
+                    if let Some(names) = names.filter(|names| !names.is_empty()) {
+                        options.set(key, names.as_slice());
+                    }
+                }
+                spec.stated_as(appropo::env::explicit::NAME, options)
+            }
+        };
+        Ok(Self { spec, horizon: None, raised: Raised::default() })
     }
 
     /// Logged episodes, in which nobody can play. Those of a file are named by it.

@@ -28,7 +28,7 @@ def rover(**settings):
         ({"oracle": ap.PPO(net_arch=[8, 8], learned={"episodes": 50})}, ["net_arch = [8, 8]", "episodes = 50"]),
         ({"oracle": ap.A2C(learning_rate=0.25)}, ['oracle = "a2c"', "[solve.a2c]", "learning_rate = 0.25"]),
         ({"oracle": ap.QLearning(learning_rate=0.25)}, ['oracle = "q-learning"', "learning_rate = 0.25"]),
-        ({"oracle": ap.Model()}, ['oracle = "model"']),
+        ({"oracle": ap.ModelBased()}, ['oracle = "model"']),
         ({"oracle": ap.Exact(planner="value-iteration")}, ['oracle = "exact"', 'planner = "value-iteration"']),
         ({"player": ap.OGD(eta=0.125)}, ['player = "ogd"', "eta = 0.125"]),
         ({"player": ap.Momentum(eta=0.125)}, ['player = "momentum"', "eta = 0.125"]),

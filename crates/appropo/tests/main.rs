@@ -12,6 +12,7 @@ mod cpo;
 mod distilling;
 mod endless;
 mod evidence;
+mod explicit;
 mod lagrangian;
 mod last_iterate;
 mod learning;

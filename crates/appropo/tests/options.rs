@@ -278,8 +278,9 @@ fn what_is_in_force_reads_back() {
 
 #[test]
 fn every_environment_is_made_of_its_defaults() {
-    // The files of data sets are read by whoever reads the problem.
-    for entry in Registry::standard().environments().iter().filter(|entry| entry.name != "dataset") {
+    // The files of data sets and models are read by whoever reads the problem.
+    let of_files = ["dataset", "model"];
+    for entry in Registry::standard().environments().iter().filter(|entry| !of_files.contains(&entry.name)) {
         let mut table = required(entry.keys);
         if entry.name == appropo::env::external::NAME {
             table.set("states", 3_usize);

@@ -203,7 +203,20 @@ impl Body<'_> {
                 },
             }
         }
+        // A choice that is cut short is no mistake of its own.
+        self.is_whole()?;
         self.close_choice()
+    }
+
+    fn is_whole(&self) -> Result<()> {
+        let (found, expected) = (self.builder.begun(), self.builder.states());
+        match found < expected {
+            true => {
+                let message = format!("the file ends after {found} of {expected} states; it is cut short");
+                Err(self.lines.error_at(self.lines.number() + 1, message))
+            }
+            false => Ok(()),
+        }
     }
 
     fn comment(&mut self, line: &[u8]) {
@@ -387,18 +400,14 @@ impl Body<'_> {
     }
 
     fn build(mut self, choices: Option<(usize, u64)>) -> Result<ExplicitModel> {
-        let (found, expected) = (self.builder.begun(), self.builder.states());
-        if found < expected {
-            let message = format!("the file ends after {found} of {expected} states; it is cut short");
-            return Err(self.lines.error_at(self.lines.number() + 1, message));
-        }
+        let states = self.builder.states();
         let found = self.builder.choices();
         if let Some((expected, line)) = choices.filter(|(count, _)| *count != found) {
             let message = format!("there are {found} choices; expected {expected}, as @nr_choices says");
             return Err(self.lines.error_at(line, message));
         }
         for structure in &mut self.rewards {
-            for (list, length) in [(&mut structure.states, expected), (&mut structure.choices, found)] {
+            for (list, length) in [(&mut structure.states, states), (&mut structure.choices, found)] {
                 if !list.is_empty() {
                     self.rewards_kept += length - list.len();
                     list.resize(length, 0.0);
@@ -411,7 +420,7 @@ impl Body<'_> {
         let built = self
             .builder
             .start_evenly(&self.start)
-            .and_then(|()| self.builder.build(self.rewards, self.labels, self.valuations.build(expected)));
+            .and_then(|()| self.builder.build(self.rewards, self.labels, self.valuations.build(states)));
         built.map_err(|error| self.lines.error_at(self.lines.number(), error.to_string()))
     }
 }

@@ -37,7 +37,7 @@ from .choices import (
     Lagrangian,
     LastIterate,
     Maxent,
-    Model,
+    ModelBased,
     Momentum,
     Occupancy,
     Projection,
@@ -49,6 +49,7 @@ from .constraints import Constraint
 from .datasets import Dataset, record
 from .environments import BuiltIn, Transition, info
 from .measures import Measure, measure, norm
+from .models import Model
 from .policy import MixedPolicy
 from .problem import Problem
 from .result import Result, compare, load
@@ -124,6 +125,7 @@ __all__ = [
     "Measure",
     "MixedPolicy",
     "Model",
+    "ModelBased",
     "Momentum",
     "Occupancy",
     "OGD",

@@ -137,6 +137,11 @@ class Env:
         A built-in environment with these options.
         """
     @staticmethod
+    def explicit(model: ExplicitModel, rewards: SupportsGetItem[int, str] | None, reach: SupportsGetItem[int, str], time: SupportsGetItem[int, str], end: SupportsGetItem[int, str], file: str | None, about: str) -> Env:
+        """
+        A model as model checkers keep it, with what is asked of it. One of a file is named by it.
+        """
+    @staticmethod
     def external(make: Any, observations: SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], actions: SupportsIndex | SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]], measures: SupportsGetItem[int, tuple[str, SupportsIndex]], num_envs: SupportsIndex, about: str) -> Env:
         """
         Environments that `make(copy)` makes, `num_envs` of which are played in at once.
@@ -150,6 +155,74 @@ class Env:
     def model(model: Model, about: str) -> Env:
         """
         A known model.
+        """
+
+@final
+class ExplicitModel:
+    """
+    A Markov decision process with rewards, labels and names.
+    """
+    def arrays(self, /) -> tuple[Incomplete, Incomplete, Incomplete, Incomplete]:
+        """
+        The model by compressed rows.
+        """
+    @property
+    def checksum(self, /) -> str:
+        """
+        A checksum of all that can be measured.
+        """
+    @property
+    def choices(self, /) -> int:
+        """
+        Number of choices, over all states.
+        """
+    @property
+    def is_chain(self, /) -> bool:
+        """
+        Whether nothing is chosen.
+        """
+    @property
+    def labels(self, /) -> list[tuple[str, Incomplete]]:
+        """
+        The labels, each with its states.
+        """
+    @staticmethod
+    def of_arrays(is_chain: bool, choices: Incomplete, rows: Incomplete, targets: Incomplete, probabilities: Incomplete, start: SupportsGetItem[int, tuple[SupportsIndex, SupportsFloat | SupportsIndex]], rewards: SupportsGetItem[int, tuple[str, Incomplete, Incomplete, Incomplete]], labels: SupportsGetItem[int, tuple[str, SupportsGetItem[int, SupportsIndex]]], choice_labels: tuple[SupportsGetItem[int, str], SupportsGetItem[int, SupportsIndex]] | None) -> ExplicitModel:
+        """
+        A model by compressed rows.
+        """
+    @staticmethod
+    def read(path: str | PathLike[str]) -> ExplicitModel:
+        """
+        The model of a file.
+        """
+    @property
+    def rewards(self, /) -> list[str]:
+        """
+        The measures that the reward structures are.
+        """
+    @property
+    def start(self, /) -> list[tuple[int, float]]:
+        """
+        Where episodes start, with probabilities.
+        """
+    def state(self, /, index: SupportsIndex) -> tuple[str, list[str], list[tuple[str | None, list[tuple[float, int]]]]]:
+        """
+        What is known of a state.
+        """
+    @property
+    def states(self, /) -> int:
+        """
+        Number of states.
+        """
+    @property
+    def transitions(self, /) -> int:
+        """
+        Number of transitions.
+        """
+    def write(self, /, path: str | PathLike[str]) -> None:
+        """
+        Writes the model into a file that is not there yet.
         """
 
 @final

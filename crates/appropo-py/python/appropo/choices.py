@@ -133,7 +133,7 @@ class Exact(Choice):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Model(Choice):
+class ModelBased(Choice):
     """Planning in a model learnt by playing: the default where states can be counted.
 
     trials: m, how often an action must have been tried in a state before its outcomes are trusted. By default 1.

@@ -14,6 +14,7 @@ from .choice import Choice
 from .constraints import Constraint
 from .datasets import Dataset
 from .environments import BuiltIn, Measured, Played, Transition, maker, with_reward_and_steps, worlds
+from .models import Measuring, Model
 from .oracles import Asked
 from .policy import Shape
 from .sets import ConvexSet
@@ -26,10 +27,10 @@ class Problem(Shared):
     """A world, what is measured along its episodes, and the constraints on the expected long-term measurements.
 
     ``env`` is the id of a Gymnasium or MO-Gymnasium environment, a function that makes one, an environment, the name
-    of a built-in world, or a :class:`Dataset` of logged episodes. ``measure`` says how each measure is found in a step:
-    a number, the key of an entry of ``info``, or a function of the :class:`Transition`. The reward is always there as
-    "reward", the number of steps as "steps". ``horizon`` cuts episodes off; without one they end as the environment
-    says.
+    of a built-in world, a :class:`Model`, or a :class:`Dataset` of logged episodes. ``measure`` says how each measure
+    is found in a step: a number, the key of an entry of ``info``, or a function of the :class:`Transition`. The reward
+    is always there as "reward", the number of steps as "steps". ``horizon`` cuts episodes off; without one they end as
+    the environment says.
     """
 
     #: Makes another copy of the world, as Python plays it.
@@ -52,12 +53,17 @@ class Problem(Shared):
         self._shape = Shape()
         if isinstance(env, str) and env in worlds():
             env = BuiltIn(env)
-        is_built_in = isinstance(env, BuiltIn | Dataset)
+        is_built_in = isinstance(env, BuiltIn | Dataset | Model | Measuring)
+        env = env.measuring() if isinstance(env, Model) else env
         if isinstance(env, Dataset):
             if measure:
                 raise ProblemError("a data set has measures of its own; leave measure out")
             file = None if env._path is None else env._file
             core, by_default, self._played = Env.logged(env._core, file, "a data set"), "dataset", _only_logged
+        elif isinstance(env, Measuring):
+            if measure:
+                raise ProblemError("a model has measures of its own; leave measure out")
+            core, by_default, self._played = env._env(), env.model.name, _unplayed
         elif isinstance(env, BuiltIn):
             if measure:
                 raise ProblemError(f"{env.name} has measures of its own; leave measure out")
@@ -219,6 +225,10 @@ def _entry(name: str) -> Callable[[Transition], Any]:
 
 def _only_logged(_: int | None = None) -> Played:
     raise ProblemError('the environment is a data set, in which nobody can play; use the method "batch"')
+
+
+def _unplayed(_: int | None = None) -> Played:
+    raise ProblemError("oracles of Python play in environments of Python's, and this one is a model")
 
 
 def _unknown(_: int | None = None) -> Played:

@@ -295,7 +295,9 @@ impl Reader<'_> {
         let parts = (first_choices, rows, targets, probabilities);
         let mut builder =
             ModelBuilder::of_rows(is_chain, states, parts, of_branches).map_err(|error| match &error {
-                Error::Probabilities { .. } => self.error(BRANCH_TO_PROBABILITY, None, error.to_string()),
+                Error::Probabilities { .. } | Error::OutOfRange { .. } => {
+                    self.error(BRANCH_TO_PROBABILITY, None, error.to_string())
+                }
                 _ => refused(error),
             })?;
         builder.start_evenly(&self.arrays.start).map_err(refused)?;

@@ -121,7 +121,7 @@ pub fn fields(valuations: &Valuations) -> Vec<Field> {
 }
 
 /// The least and the largest of some whole numbers.
-pub fn bounds(values: &[i64]) -> (i64, i64) {
+fn bounds(values: &[i64]) -> (i64, i64) {
     (values.iter().copied().min().unwrap_or(0), values.iter().copied().max().unwrap_or(0))
 }
 

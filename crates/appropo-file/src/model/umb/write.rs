@@ -4,7 +4,7 @@ use appropo::env::explicit::{ExplicitModel, Values};
 use serde_json::{Map, Value, json};
 
 use super::index::VERSION;
-use super::valuations::{FieldType, bounds, fields, pack};
+use super::valuations::{FieldType, fields, pack};
 use super::*;
 use crate::model::tar::{append, finish};
 
@@ -120,7 +120,7 @@ fn index(model: &ExplicitModel, files: &mut Files) -> Value {
             .collect();
         let mut described = Vec::new();
         let mut end = 0;
-        for (i, field) in fields.iter().enumerate() {
+        for field in &fields {
             let mut entry = match field.kind {
                 FieldType::Padding => json!({ "padding": field.end - end }),
                 kind => json!({ "name": field.name, "type": { "type": word(kind), "size": field.size } }),
@@ -128,12 +128,6 @@ fn index(model: &ExplicitModel, files: &mut Files) -> Value {
             end = field.end;
             if field.is_optional {
                 entry["is-optional"] = true.into();
-            }
-            if let Some(Values::Integers(values)) =
-                valuations.variables.get(i).map(|variable| &variable.values)
-            {
-                let (least, most) = bounds(values);
-                (entry["lower"], entry["upper"]) = (least.into(), most.into());
             }
             described.push(entry);
         }

@@ -7,17 +7,27 @@ use crate::error::{Result, not_too_large};
 /// The label of the states that end episodes.
 const TERMINAL: &str = "terminal";
 
+/// The most entries of a measure that becomes reward structures, one an entry. Visits to the cells of a large map do not.
+const MOST_ENTRIES: usize = 100;
+
 /// The most rewards of transitions.
 const MOST_REWARDS: usize = 500_000_000;
 
 impl ExplicitModel {
-    /// A world as a model: each entry of its measures is a reward structure, and states that end the episode are called
-    /// "terminal" and can't be left.
+    /// A world as a model: each entry of its measures is a reward structure, unless the measure has more than 100, and
+    /// states that end the episode are called "terminal" and can't be left.
     pub fn of_world(world: &TabularMdp) -> Result<Self> {
         let mut builder = Self::builder(world.states(), false)?;
-        let dim = world.measures().dim();
-        not_too_large("the rewards of the model", &[dim, world.transitions()], MOST_REWARDS)?;
-        let mut earned: Vec<Vec<f64>> = vec![Vec::new(); dim];
+        let mut kept = vec![None; world.measures().dim()];
+        let mut names = Vec::new();
+        for (name, range) in world.measures().iter().filter(|(_, range)| range.len() <= MOST_ENTRIES) {
+            for (i, entry) in range.clone().enumerate() {
+                kept[entry] = Some(names.len());
+                names.push(if range.len() == 1 { name.to_owned() } else { format!("{name}[{i}]") });
+            }
+        }
+        not_too_large("the rewards of the model", &[names.len(), world.transitions()], MOST_REWARDS)?;
+        let mut earned: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
         let mut ends = Vec::new();
         for state in 0..world.states() {
             builder.state()?;
@@ -37,7 +47,7 @@ impl ExplicitModel {
                     earned.iter_mut().for_each(|list| list.push(0.0));
                     let last = builder.transitions() - 1;
                     for &(entry, value) in world.outcome(transition.outcome) {
-                        earned[entry as usize][last] = value;
+                        kept[entry as usize].into_iter().for_each(|place: usize| earned[place][last] = value);
                     }
                 }
             }
@@ -45,16 +55,17 @@ impl ExplicitModel {
         for &(state, probability) in world.start() {
             builder.start(state, probability)?;
         }
-        let mut rewards = Vec::new();
-        for (name, range) in world.measures().iter() {
-            for (i, entry) in range.clone().enumerate() {
-                let name = if range.len() == 1 { name.to_owned() } else { format!("{name}[{i}]") };
-                let transitions = std::mem::take(&mut earned[entry]);
-                rewards.push(RewardStructure { name, transitions, ..RewardStructure::default() });
-            }
-        }
+        let rewards = names.into_iter().zip(earned).map(|(name, transitions)| RewardStructure {
+            name,
+            transitions,
+            ..RewardStructure::default()
+        });
         let terminal = Label { name: TERMINAL.into(), states: ends };
-        builder.build(rewards, Vec::from_iter(Some(terminal).filter(|label| !label.states.is_empty())), None)
+        builder.build(
+            rewards.collect(),
+            Vec::from_iter(Some(terminal).filter(|label| !label.states.is_empty())),
+            None,
+        )
     }
 
     /// The same model with one more state, in which episodes start and whose only choice draws where they did before.
