@@ -70,6 +70,7 @@ pub mod constraint;
 pub mod env;
 pub mod error;
 pub mod evaluate;
+pub mod front;
 pub mod measurement;
 pub mod method;
 pub mod nn;

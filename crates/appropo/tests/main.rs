@@ -17,6 +17,7 @@ mod learning;
 mod maximizing;
 mod options;
 mod oracles;
+mod pareto;
 mod projections;
 mod registering;
 mod resume;

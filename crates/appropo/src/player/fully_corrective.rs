@@ -142,6 +142,11 @@ impl FullyCorrective {
         Ok(Self { decision: anchor.clone(), anchor, ..self })
     }
 
+    /// What the mixture measures.
+    pub(crate) fn point(&self) -> &[f64] {
+        self.hull.point()
+    }
+
     fn take_aim(&mut self, from: Vec<f64>, errors: Vec<f64>) {
         self.aim = aim(&self.set, &from, &Errors::Standard(errors.clone()));
         self.aimed = Some((from, errors));
