@@ -205,23 +205,20 @@ impl From<&Stop> for StopWord {
     }
 }
 
-impl ResultFile {
-    fn stop(&self) -> Stop {
-        match self.stop {
+impl StopWord {
+    /// The reason, with what went wrong where something did.
+    pub fn stop(self, failure: &str) -> Stop {
+        match self {
             StopWord::Reached => Stop::Reached,
             StopWord::Refuted => Stop::Refuted,
             StopWord::GaveUp => Stop::GaveUp,
             StopWord::Samples => Stop::Samples,
             StopWord::Rounds => Stop::Rounds,
             StopWord::Observer => Stop::Observer,
-            StopWord::Failed => {
-                let message = self.failure.clone().unwrap_or_default();
-                if message == LibraryError::Interrupted.to_string() {
-                    Stop::Failed(LibraryError::Interrupted)
-                } else {
-                    Stop::Failed(LibraryError::Earlier { message })
-                }
+            StopWord::Failed if failure == LibraryError::Interrupted.to_string() => {
+                Stop::Failed(LibraryError::Interrupted)
             }
+            StopWord::Failed => Stop::Failed(LibraryError::Earlier { message: failure.into() }),
         }
     }
 }
@@ -298,7 +295,7 @@ pub fn read(directory: &Directory, problem: &Problem, revive: Option<&Revive>) -
     let lines = Log::read(directory, &result.log)?;
     Ok(Outcome {
         certificate,
-        stop: result.stop(),
+        stop: result.stop.stop(result.failure.as_deref().unwrap_or_default()),
         measurements: result.z,
         evaluation: result.evaluation,
         off_policy: result.off_policy,

@@ -449,7 +449,9 @@ fn counts_first_step(model: &TabularMdp, decisions: &[bool], entry: usize) -> bo
         counted.map(|(_, value)| *value).sum::<f64>()
     };
     let counts = |s: usize, least: f64| {
-        model.choices_of(s).all(|choice| model.outcomes_of(choice).iter().all(|t| measured(t.outcome) >= least))
+        model
+            .choices_of(s)
+            .all(|choice| model.outcomes_of(choice).iter().all(|t| measured(t.outcome) >= least))
     };
     model.start().iter().all(|&(s, _)| decisions[s] && counts(s, 1.0))
         && (0..model.states()).all(|s| !decisions[s] || counts(s, 0.0))

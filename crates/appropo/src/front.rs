@@ -141,7 +141,9 @@ fn entries(problem: &Problem, measures: &[FrontMeasure]) -> Result<Vec<(usize, f
     let mut entries: Vec<(usize, f64)> = Vec::new();
     for FrontMeasure { measure, direction } in measures {
         let objective = problem.clone().with_objective(measure.as_str(), *direction)?;
-        let Some(&entry) = objective.objective().and_then(|objective| objective.entries.first()) else { continue };
+        let Some(&entry) = objective.objective().and_then(|objective| objective.entries.first()) else {
+            continue;
+        };
         if entries.iter().any(|(known, _)| *known == entry.0) {
             return Err(Error::Objective(format!(
                 "a front has every measure once; found \"{measure}\" twice; leave one of them out"
@@ -185,7 +187,8 @@ impl Front {
         }
         let mut faces = Vec::new();
         for mut face in self.faces {
-            let weights: Vec<f64> = face.weights.iter().zip(&entries).map(|(w, (_, sign))| w * sign).collect();
+            let weights: Vec<f64> =
+                face.weights.iter().zip(&entries).map(|(w, (_, sign))| w * sign).collect();
             crate::error::dimension("weights of a face", weights.len(), entries.len())?;
             let criterion = Criterion::new(Arc::new(Linear { weights }), false);
             face.bound = oracle.upper_bound(&face.ceiling, target.set(), &criterion)?;
@@ -207,13 +210,18 @@ impl Front {
     }
 
     fn approximation(&self, entries: &[(usize, f64)]) -> Result<Approximation> {
-        let signed = |values: &[f64]| -> Vec<f64> { values.iter().zip(entries).map(|(v, (_, s))| v * s).collect() };
+        let signed =
+            |values: &[f64]| -> Vec<f64> { values.iter().zip(entries).map(|(v, (_, s))| v * s).collect() };
         let points: Vec<Vec<f64>> = self.vertices.iter().map(|vertex| signed(&vertex.values)).collect();
         let points: Vec<&[f64]> = points.iter().map(Vec::as_slice).collect();
         let faces: Vec<(Vec<f64>, f64)> =
             self.faces.iter().map(|face| (signed(&face.weights), face.bound)).collect();
         if points.is_empty() {
-            return Ok(Approximation { gap: f64::INFINITY, corners: Vec::new(), used: vec![true; faces.len()] });
+            return Ok(Approximation {
+                gap: f64::INFINITY,
+                corners: Vec::new(),
+                used: vec![true; faces.len()],
+            });
         }
         approximation(&points, &faces, &self.units)
     }
@@ -279,4 +287,74 @@ impl<'a> Measured<'a> {
         }
         Ok(z)
     }
+}
+
+/// Differences up to this, relative to the size of the numbers, are rounding.
+const ROUNDING: f64 = 1e-7;
+
+/// Computes the claim of a front again: what its vertices measure, that they meet the constraints, what its faces prove, and
+/// how far the two are apart. Returns what was checked, line by line; what does not hold is [`Error::Refuted`].
+pub fn verify_front(problem: &Problem, front: &Front) -> Result<Vec<String>> {
+    let again = front.clone().recomputed(problem)?;
+    let refuted = |problem: String| Error::Refuted { problem };
+    if again.verdict() != front.verdict() {
+        return Err(refuted(format!(
+            "the verdict is claimed as {:?}, but what is known says {:?}",
+            front.verdict(),
+            again.verdict()
+        )));
+    }
+    let counts = |front: &Front| (front.vertices.len(), front.faces.len(), front.corners.len());
+    if counts(&again) != counts(front) {
+        return Err(refuted("a vertex violates the constraints, or a face proves nothing".into()));
+    }
+    let agree = |what: &str, claimed: &[f64], found: &[f64]| {
+        crate::error::dimension(what, claimed.len(), found.len())?;
+        let size = 1.0 + found.iter().map(|v| v * v).sum::<f64>().sqrt();
+        // Written so that NaN differs.
+        match claimed.iter().zip(found).find(|(a, b)| !((*a - *b).abs() <= ROUNDING * size)) {
+            None => Ok(()),
+            Some((claimed, found)) => {
+                Err(refuted(format!("{what} is claimed as {claimed:?}, but it is {found:?}")))
+            }
+        }
+    };
+    for (claimed, found) in front.vertices.iter().zip(&again.vertices) {
+        agree("a measure of a vertex", &claimed.values, &found.values)?;
+        agree("a measurement of a vertex", &claimed.measurements, &found.measurements)?;
+    }
+    for (claimed, found) in front.faces.iter().zip(&again.faces) {
+        agree("the bound of a face", &[claimed.bound], &[found.bound])?;
+    }
+    for (claimed, found) in front.corners.iter().zip(&again.corners) {
+        agree("a measure of a corner", claimed, found)?;
+    }
+    if front.verdict() == Verdict::Feasible {
+        agree("the gap", &[front.gap], &[again.gap])?;
+        if front.stop == Stop::Reached && again.stop != Stop::Reached {
+            return Err(refuted(format!(
+                "the gap is {:?}, above the ε of {:?} that was asked for",
+                again.gap, front.epsilon
+            )));
+        }
+    }
+    agree("the lower bound", &[front.certificate.lower_bound], &[again.certificate.lower_bound])?;
+    agree("the distance", &[front.certificate.distance], &[again.certificate.distance])?;
+    Ok(match front.verdict() {
+        Verdict::Feasible => vec![
+            format!(
+                "what {} measure, computed in the model; all of them meet the constraints",
+                count(front.vertices.len(), "vertex", "vertices")
+            ),
+            format!("{}, each by a value function", count(front.faces.len(), "face", "faces")),
+            format!(
+                "no feasible policy lies further beyond the vertices than {:?} of the front's ranges",
+                again.gap
+            ),
+        ],
+        _ => vec![format!(
+            "the best mixture misses the constraints by {:?}, and no policy by less than {:?}",
+            again.certificate.distance, again.certificate.lower_bound
+        )],
+    })
 }

@@ -21,7 +21,9 @@ fn experiment() {
     let problem = Problem::builder(deep_sea_treasure::world(true).unwrap()).discount(0.99).build().unwrap();
     let measures = [FrontMeasure::maximize("treasure"), FrontMeasure::maximize("time")];
     let found = front(&problem, &measures, &ParetoRule::default());
-    for v in &found.vertices { println!("{:?}", v.values); }
+    for v in &found.vertices {
+        println!("{:?}", v.values);
+    }
     println!("{} {} {:?} {:?}", found.sentence(), found.oracle_calls, found.stop, start.elapsed());
     for epsilon in [1e-2, 1e-3, 1e-4, 1e-6, 1e-8] {
         let start = std::time::Instant::now();
@@ -39,15 +41,24 @@ fn experiment() {
     }
     for (k, epsilon) in [(2, 1e-6), (3, 1e-2), (3, 1e-3), (4, 3e-2)] {
         for seed in 0..2 {
-        let start = std::time::Instant::now();
-        let size = garnet::Size { states: 20, actions: 4, branching: 3, measures: 5 };
-        let world = garnet::world(size, &mut random::generator(seed)).unwrap();
-        let problem = Problem::builder(world).discount(0.9)
-        .constraint(Constraint::at_most("m[4]", 0.5).unwrap())
-        .build().unwrap();
-        let measures: Vec<_> = (0..k).map(|i| FrontMeasure::maximize(format!("m[{i}]"))).collect();
-        let found = front(&problem, &measures, &ParetoRule::default().epsilon(epsilon));
-        println!("{k} {} {} {} {:?} {:?}", found.sentence(), found.corners.len(), found.oracle_calls, found.stop, start.elapsed());
+            let start = std::time::Instant::now();
+            let size = garnet::Size { states: 20, actions: 4, branching: 3, measures: 5 };
+            let world = garnet::world(size, &mut random::generator(seed)).unwrap();
+            let problem = Problem::builder(world)
+                .discount(0.9)
+                .constraint(Constraint::at_most("m[4]", 0.5).unwrap())
+                .build()
+                .unwrap();
+            let measures: Vec<_> = (0..k).map(|i| FrontMeasure::maximize(format!("m[{i}]"))).collect();
+            let found = front(&problem, &measures, &ParetoRule::default().epsilon(epsilon));
+            println!(
+                "{k} {} {} {} {:?} {:?}",
+                found.sentence(),
+                found.corners.len(),
+                found.oracle_calls,
+                found.stop,
+                start.elapsed()
+            );
         }
     }
 }

@@ -4,6 +4,7 @@ mod distil;
 mod evaluate;
 mod export;
 mod list;
+mod pareto;
 mod play;
 mod record;
 mod report;
@@ -40,6 +41,7 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Report { folders, out } => report::run(folders, out.as_deref()),
         Command::Maximize(arguments) => solve::optimize(arguments, Direction::Maximize),
         Command::Minimize(arguments) => solve::optimize(arguments, Direction::Minimize),
+        Command::Pareto(arguments) => pareto::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Reproduce(arguments) => {
             let threads = arguments.threads.unwrap_or(0).into();

@@ -321,8 +321,9 @@ impl TabularMdpBuilder {
             }
         }
         // Episodes are over there.
-        self.transitions
-            .retain(|((state, _), _)| self.terminal.get(*state as usize).is_none_or(|is_terminal| !is_terminal));
+        self.transitions.retain(|((state, _), _)| {
+            self.terminal.get(*state as usize).is_none_or(|is_terminal| !is_terminal)
+        });
         self.transitions.sort_by_key(|&(key, t)| (key, t.next, t.outcome));
         self.transitions.dedup_by(|b, a| {
             let same = (a.0, a.1.next, a.1.outcome) == (b.0, b.1.next, b.1.outcome);

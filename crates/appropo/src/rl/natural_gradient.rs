@@ -112,7 +112,8 @@ impl NaturalGradient {
         let decides: Vec<usize> = (0..states).filter(|&s| self.decisions[s]).collect();
         if self.horizon.is_none() {
             let expected = |s: usize| -> f64 {
-                let chosen = |a: usize| self.probabilities[s * actions + a] * rewards[self.model.choice(s, a)];
+                let chosen =
+                    |a: usize| self.probabilities[s * actions + a] * rewards[self.model.choice(s, a)];
                 (0..actions).map(chosen).sum()
             };
             self.chain().values(expected, 0.0, &mut self.values)?;

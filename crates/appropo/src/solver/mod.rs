@@ -24,8 +24,8 @@ pub use maximize::{Maximum, maximize, resume_maximize, with_free_objective};
 pub use maximize_model_based::{maximize_model_based, resume_maximize_model_based};
 pub use model_based::{MakePlayer, appropo_model_based, resume_model_based};
 pub use multipliers::Pace;
-pub use pareto::{
-    Approximation, FrontBound, FrontPoint, MOST_MEASURES, Pareto, ParetoProgress, ParetoRule, ParetoWatch, approximation,
-    pareto_front,
-};
 pub use observer::{Doubts, Judgement, Observer, Observers, Phase, Progress, Round};
+pub use pareto::{
+    Approximation, FrontBound, FrontPoint, MOST_MEASURES, Pareto, ParetoProgress, ParetoRule, ParetoWatch,
+    approximation, pareto_front,
+};

@@ -18,10 +18,7 @@ const ROUNDING: f64 = 1e-13;
 /// How far `point` lies beyond {u : u ≤ v for some v in the hull of `points`}.
 ///
 /// That is the distance of the hull from {u : u ≥ point}. Of many points few matter: those that the corrective player asks for.
-pub(super) fn beyond<'a>(
-    point: &[f64],
-    points: impl Iterator<Item = &'a [f64]> + Clone,
-) -> Result<Beyond> {
+pub(super) fn beyond<'a>(point: &[f64], points: impl Iterator<Item = &'a [f64]> + Clone) -> Result<Beyond> {
     let above: SharedSet = Arc::new(Bounds::new(point.to_vec(), vec![f64::INFINITY; point.len()])?);
     let mut player = FullyCorrective::new(above);
     // The sum of all entries is a good first guess.

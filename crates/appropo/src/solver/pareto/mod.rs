@@ -56,7 +56,12 @@ impl ParetoRule {
         in_range("calls", self.calls as f64, self.calls > 0, "1 or more")?;
         let count = measures as f64;
         let expected = format!("2 to {MOST_MEASURES}");
-        in_range("the number of measures of a front", count, (2..=MOST_MEASURES).contains(&measures), &expected)
+        in_range(
+            "the number of measures of a front",
+            count,
+            (2..=MOST_MEASURES).contains(&measures),
+            &expected,
+        )
     }
 }
 
@@ -141,10 +146,17 @@ pub fn pareto_front(
     let mut answers = Answers::new(oracle);
     let (certificate, mixture) = feasible_point(set, measures, &mut answers, rule)?;
     let is_feasible = certificate.verdict == Verdict::Feasible;
-    let mut search = Search { set, rule, answers, supports: Vec::new(), points: Vec::new(), units: Vec::new() };
+    let mut search =
+        Search { set, rule, answers, supports: Vec::new(), points: Vec::new(), units: Vec::new() };
     let stop = match is_feasible {
         true => search.run(measures, watch)?,
-        false => if certificate.verdict == Verdict::Infeasible { Stop::Refuted } else { Stop::Rounds },
+        false => {
+            if certificate.verdict == Verdict::Infeasible {
+                Stop::Refuted
+            } else {
+                Stop::Rounds
+            }
+        }
     };
     search.finish(certificate, mixture, stop)
 }
@@ -160,7 +172,12 @@ fn feasible_point(
     let target: SharedSet = Arc::new(Product::new(vec![Arc::clone(set), Arc::new(free)]));
     let mut player = FullyCorrective::new(Arc::clone(&target));
     // Closer than the tolerance: prices are taken at points that meet the constraints.
-    let inner = StopRule { tolerance: FEASIBLE.min(rule.tolerance), rounds: rule.calls, goal: Goal::Distance, ..Default::default() };
+    let inner = StopRule {
+        tolerance: FEASIBLE.min(rule.tolerance),
+        rounds: rule.calls,
+        goal: Goal::Distance,
+        ..Default::default()
+    };
     let solution = appropo(&target, &mut player, answers, &inner, &mut ())?;
     let Certificate { z_bar, distance, lower_bound, .. } = &solution.certificate;
     let verdict = match () {
@@ -168,7 +185,12 @@ fn feasible_point(
         _ if *lower_bound > rule.tolerance => Verdict::Infeasible,
         _ => Verdict::Undecided,
     };
-    let mut certificate = Certificate { verdict, tolerance: rule.tolerance, z_bar: z_bar[..set.dim()].to_vec(), ..solution.certificate.clone() };
+    let mut certificate = Certificate {
+        verdict,
+        tolerance: rule.tolerance,
+        z_bar: z_bar[..set.dim()].to_vec(),
+        ..solution.certificate.clone()
+    };
     certificate.separation.iter_mut().for_each(|separation| separation.lam.truncate(set.dim()));
     match solution.stop {
         Stop::Failed(error) => Err(error),
@@ -203,7 +225,8 @@ impl Search<'_> {
     fn ask(&mut self, w: &[f64]) -> Result<f64> {
         let constrained = self.set.dim();
         // Before ranges are known, the largest answers stand for them.
-        let largest = |i: usize| self.answers.known.iter().map(|(_, z)| z[constrained + i].abs()).fold(0.0, f64::max);
+        let largest =
+            |i: usize| self.answers.known.iter().map(|(_, z)| z[constrained + i].abs()).fold(0.0, f64::max);
         let unit = |i: usize| self.units.get(i).copied().unwrap_or_else(|| largest(i));
         let size: f64 = (0..w.len()).map(|i| w[i] * unit(i)).sum();
         // The best of what was found before is feasible; so is some mixture of the answers of the first phase.
@@ -234,7 +257,13 @@ impl Search<'_> {
         for (i, rough) in rough.iter_mut().enumerate() {
             let size = self.points.iter().map(|u| u[i].abs()).fold(0.0, f64::max);
             let range = range(&self.points, i);
-            *rough = if range > SAME * size { range } else if size > 0.0 { size } else { 1.0 };
+            *rough = if range > SAME * size {
+                range
+            } else if size > 0.0 {
+                size
+            } else {
+                1.0
+            };
         }
         self.units.clone_from(&rough);
         for i in 0..measures {
@@ -258,13 +287,18 @@ impl Search<'_> {
         self.find_ends(measures)?;
         let mut points: Vec<Vec<f64>> = self.points.iter().map(|u| self.in_units(u)).collect();
         let Some(mut outer) = self.outer(&points) else { return Ok(Stop::Rounds) };
-        let beyond_all = |corner: &[f64], points: &[Vec<f64>]| beyond(corner, points.iter().map(Vec::as_slice));
+        let beyond_all =
+            |corner: &[f64], points: &[Vec<f64>]| beyond(corner, points.iter().map(Vec::as_slice));
         let mut open: Vec<Open> = Vec::new();
         let mut unseen: Vec<usize> = outer.corners().iter().map(|corner| corner.number).collect();
         loop {
             for number in unseen.drain(..) {
                 if let Some(corner) = outer.corner(number) {
-                    open.push(Open { number, beyond: beyond_all(&corner.at, &points)?, points: points.len() });
+                    open.push(Open {
+                        number,
+                        beyond: beyond_all(&corner.at, &points)?,
+                        points: points.len(),
+                    });
                 }
             }
             open.retain(|corner| outer.corner(corner.number).is_some());
@@ -326,7 +360,9 @@ impl Search<'_> {
                 kept.retain(|other| *other != point);
             }
         }
-        kept.sort_by(|&a, &b| self.points[a].partial_cmp(&self.points[b]).unwrap_or(std::cmp::Ordering::Equal));
+        kept.sort_by(|&a, &b| {
+            self.points[a].partial_cmp(&self.points[b]).unwrap_or(std::cmp::Ordering::Equal)
+        });
         let points: Vec<FrontPoint> = kept
             .iter()
             .map(|&index| {

@@ -143,7 +143,8 @@ mod tests {
             let expected = subsets(outer.faces.len(), dim).filter(|faces| {
                 let rows = faces.iter().flat_map(|face| outer.faces[*face].0.clone());
                 let matrix = nalgebra::DMatrix::from_row_iterator(dim, dim, rows);
-                let right = nalgebra::DVector::from_iterator(dim, faces.iter().map(|face| outer.faces[*face].1));
+                let right =
+                    nalgebra::DVector::from_iterator(dim, faces.iter().map(|face| outer.faces[*face].1));
                 let Some(at) = matrix.lu().solve(&right) else { return false };
                 outer.faces.iter().all(|(w, h)| dot(w, at.as_slice()) < h + 1e-9)
             });

@@ -99,8 +99,7 @@ pub(super) fn support(
             value = hull.point()[constrained];
             found.weights = hull.weights().filter(|(_, weight)| *weight > 0.0).collect();
         }
-        let lam: Vec<f64> =
-            decision.lam[..constrained].iter().copied().chain(w.iter().map(|w| -w)).collect();
+        let lam: Vec<f64> = decision.lam[..constrained].iter().copied().chain(w.iter().map(|w| -w)).collect();
         let gain = |z: &[f64]| decision.offset - dot(&lam, z) - value;
         let best = (0..answers.known.len())
             .max_by(|&a, &b| gain(&answers.known[a].1).total_cmp(&gain(&answers.known[b].1)));
@@ -117,7 +116,12 @@ pub(super) fn support(
         if let Some(bound) = bound.filter(|bound| decision.offset - bound.value < found.bound) {
             found.bound = decision.offset - bound.value;
             let at = vec![0.0; w.len()];
-            found.ceiling = Some(Ceiling { lam: lam.clone(), offset: decision.offset, at, witness: Arc::clone(&bound.witness) });
+            found.ceiling = Some(Ceiling {
+                lam: lam.clone(),
+                offset: decision.offset,
+                at,
+                witness: Arc::clone(&bound.witness),
+            });
         }
         let index = answers.known.iter().position(|(_, known)| *known == z_hat);
         let is_in_hull = hull.weights().any(|(held, _)| Some(held) == index);
