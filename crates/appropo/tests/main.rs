@@ -22,6 +22,7 @@ mod projections;
 mod registering;
 mod resume;
 mod rover;
+mod scaling;
 mod solving;
 mod state_augmented;
 mod theorems;

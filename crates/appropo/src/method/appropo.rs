@@ -262,7 +262,7 @@ impl Appropo {
         state: Option<&[u8]>,
         rng: &mut random::Generator,
         observer: &mut dyn Observer,
-    ) -> Result<(Solution, Option<Ceiling>)> {
+    ) -> Result<(Solution, Option<Ceiling>, f64)> {
         let maximum = match self.options.search {
             ObjectiveSearch::Binary => self.bisect(problem, objective, budget, 0, observer)?,
             ObjectiveSearch::Master => {
@@ -279,9 +279,9 @@ impl Appropo {
                 }
             }
         };
-        let Maximum { mixture, certificate, rounds, samples, stop, ceiling, .. } = maximum;
+        let Maximum { mixture, certificate, rounds, samples, stop, ceiling, unit, .. } = maximum;
         let solution = Solution { mixture, certificate, rounds, samples, doubts: Doubts::default(), stop };
-        Ok((about_constraints(solution, problem.target().set().dim()), ceiling))
+        Ok((about_constraints(solution, problem.target().set().dim()), ceiling, unit))
     }
 
     fn maximize(
@@ -394,13 +394,13 @@ impl Method for Appropo {
         let mut historian = Historian::new(problem, history, observer);
         let mut judge = Judge::new(problem, budget, &mut rng, &mut historian).asked();
         let state = state.as_deref();
-        let (solution, ceiling) = match problem.objective() {
+        let (solution, ceiling, unit) = match problem.objective() {
             Some(objective) => self.optimize(problem, objective, budget, state, &mut rng, &mut judge)?,
-            None => (self.search(problem, budget, state, &mut rng, &mut judge)?, None),
+            None => (self.search(problem, budget, state, &mut rng, &mut judge)?, None, 1.0),
         };
         let mut outcome = judge.conclude(solution, !self.is_learning(problem))?;
         (outcome.history, outcome.seed) = (historian.finish(), seed);
-        conclude_objective(problem, &mut outcome, ceiling)?;
+        conclude_objective(problem, &mut outcome, ceiling, unit)?;
         Ok(outcome)
     }
 
