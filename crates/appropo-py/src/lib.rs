@@ -3,6 +3,7 @@
 mod constraint;
 mod dataset;
 mod errors;
+mod front;
 mod model;
 mod network;
 mod options;
@@ -26,6 +27,8 @@ mod _appropo {
     use super::dataset::Dataset;
     #[pymodule_export]
     use super::errors::{AppropoError, ProblemError, RunError, SetError, WorldError};
+    #[pymodule_export]
+    use super::front::{Front, pareto};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]

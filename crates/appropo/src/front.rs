@@ -12,7 +12,9 @@ use crate::policy::{AnyPolicy, Mixed};
 use crate::problem::{Direction, Problem};
 use crate::rl::Occupancy;
 use crate::set::ConvexSet;
-use crate::solver::{Approximation, Pareto, ParetoRule, ParetoWatch, Stop, approximation, pareto_front};
+use crate::solver::{
+    Approximation, Pareto, ParetoRule, ParetoWatch, Stop, approximation, pareto_front, ranges,
+};
 use crate::utility::{Criterion, Linear};
 
 /// One of the measures that a front trades against each other.
@@ -110,7 +112,8 @@ impl Problem {
         let found = pareto_front(self.target().set(), measures.len(), &mut oracle, rule, watch)?;
         let Pareto { certificate, mixture, points, bounds, units, oracle_calls, stop, .. } = found;
         let faces = bounds.into_iter().map(|face| FrontFace {
-            weights: face.weights.iter().zip(&entries).map(|(w, (_, sign))| w * sign).collect(),
+            // −0 would be odd to read.
+            weights: face.weights.iter().zip(&entries).map(|(w, (_, sign))| w * sign + 0.0).collect(),
             bound: face.bound,
             ceiling: face.ceiling,
         });
@@ -196,7 +199,8 @@ impl Front {
                 faces.push(face);
             }
         }
-        let mut front = Self { certificate, vertices, faces, ..self };
+        let units = ranges(vertices.iter().map(|vertex| vertex.values.as_slice()), entries.len());
+        let mut front = Self { certificate, vertices, faces, units, ..self };
         let Approximation { gap, corners, .. } = front.approximation(&entries)?;
         front.gap = gap;
         front.corners = corners
@@ -330,6 +334,7 @@ pub fn verify_front(problem: &Problem, front: &Front) -> Result<Vec<String>> {
         agree("a measure of a corner", claimed, found)?;
     }
     if front.verdict() == Verdict::Feasible {
+        agree("the range of a measure", &front.units, &again.units)?;
         agree("the gap", &[front.gap], &[again.gap])?;
         if front.stop == Stop::Reached && again.stop != Stop::Reached {
             return Err(refuted(format!(

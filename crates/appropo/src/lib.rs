@@ -80,6 +80,7 @@ pub mod oracle;
 pub mod outcome;
 pub mod player;
 pub mod policy;
+pub mod price;
 pub mod problem;
 pub mod random;
 pub mod record;

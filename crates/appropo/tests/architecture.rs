@@ -28,12 +28,13 @@ const ARROWS: &[(&str, &[&str])] = &[
 const OPEN: [&str; 6] = ["error", "options", "random", "root", "state", "vector"];
 
 /// What is made of all the rest: they see each other and everything below, and nothing below sees them.
-const TOP: [&str; 10] = [
+const TOP: [&str; 11] = [
     "evaluate",
     "front",
     "method",
     "off_policy",
     "outcome",
+    "price",
     "problem",
     "record",
     "registry",

@@ -18,6 +18,7 @@ mod maximizing;
 mod options;
 mod oracles;
 mod pareto;
+mod price;
 mod projections;
 mod registering;
 mod resume;

@@ -48,6 +48,7 @@ from .choices import (
 from .constraints import Constraint
 from .datasets import Dataset, record
 from .environments import BuiltIn, Transition, info
+from .front import Front, pareto
 from .measures import Measure, measure, norm
 from .policy import MixedPolicy
 from .problem import Problem
@@ -111,6 +112,7 @@ __all__ = [
     "Entropy",
     "Exact",
     "FrankWolfe",
+    "Front",
     "FullyCorrective",
     "HalfSpace",
     "Hedge",
@@ -158,6 +160,7 @@ __all__ = [
     "measure",
     "minimize",
     "norm",
+    "pareto",
     "record",
     "resume",
     "smooth_minimum",

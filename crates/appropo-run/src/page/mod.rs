@@ -60,6 +60,8 @@ pub struct Page {
     pub is_logged: bool,
     /// What was optimised.
     pub objective: Option<Objective>,
+    /// What can be had where nothing meets the constraints, in a sentence; empty otherwise.
+    pub nearest: String,
     /// The rows of the table of constraints.
     pub constraints: Vec<Constraint>,
     /// The single numbers that constraints look at.
@@ -91,6 +93,8 @@ pub struct Objective {
     pub interval: Option<[f64; 2]>,
     /// No feasible policy does better than this.
     pub bound: Option<f64>,
+    /// What loosening each constraint is worth, in sentences.
+    pub prices: Vec<String>,
 }
 
 /// A constraint and whether it holds, its numbers as they are to be read.

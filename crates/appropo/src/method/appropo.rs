@@ -13,7 +13,7 @@ use crate::oracle::{
     WithinSet,
 };
 use crate::outcome::{Historian, Outcome};
-use crate::player::{FullyCorrectiveOptions, MakePlayer, Player, PlayerContext};
+use crate::player::{FullyCorrective, FullyCorrectiveOptions, MakePlayer, Player, PlayerContext};
 use crate::problem::{Objective, Problem};
 use crate::random;
 use crate::registry::Registry;
@@ -279,9 +279,38 @@ impl Appropo {
                 }
             }
         };
+        let maximum = self.nearest(problem, budget, maximum, observer)?;
         let Maximum { mixture, certificate, rounds, samples, stop, ceiling, unit, .. } = maximum;
         let solution = Solution { mixture, certificate, rounds, samples, doubts: Doubts::default(), stop };
         Ok((about_constraints(solution, problem.target().set().dim()), ceiling, unit))
+    }
+
+    /// Where nothing is feasible, the closest that any policy comes is what there is to know.
+    fn nearest(
+        &self,
+        problem: &Problem,
+        budget: &Budget,
+        found: Maximum,
+        observer: &mut dyn Observer,
+    ) -> Result<Maximum> {
+        let is_open = found.certificate.distance - found.certificate.lower_bound > budget.tolerance;
+        let is_wanted = found.certificate.verdict == Verdict::Infeasible
+            && is_open
+            && self.options.goal == Goal::Distance
+            && !matches!(found.stop, Stop::Observer | Stop::Failed(_))
+            && !self.is_learning(problem);
+        if !is_wanted {
+            return Ok(found);
+        }
+        let target = problem.target();
+        let model = plannable(problem)?.select(target.selection());
+        let mut oracle = Exact::new(model, *problem.discounting(), Planner::PolicyIteration)?;
+        let mut player = FullyCorrective::new(Arc::clone(target.set()));
+        let mut later = Later { observer, played: found.rounds };
+        let nearest = appropo(target.set(), &mut player, &mut oracle, &self.rule(budget), &mut later)?;
+        let rounds = found.rounds + nearest.rounds;
+        let Solution { mixture, certificate, stop, .. } = nearest;
+        Ok(Maximum { mixture, certificate, stop, rounds, ..found })
     }
 
     fn maximize(
@@ -352,7 +381,9 @@ struct Later<'a> {
 
 impl Observer for Later<'_> {
     fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
-        self.observer.round(&Round { round: self.played + round.round, ..*round })
+        // What follows a search is not saved: a run that is taken up again begins it anew.
+        let state = || Err(Error::Unsaved { what: "a search that follows another" });
+        self.observer.round(&Round { round: self.played + round.round, state: &state, ..*round })
     }
 }
 

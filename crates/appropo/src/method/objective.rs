@@ -30,6 +30,8 @@ pub(super) fn conclude_objective(
     let is_planned = outcome.evaluation.is_none() && outcome.samples == 0;
     if is_planned && !matches!(outcome.stop, Stop::Observer | Stop::Failed(_)) {
         let gap = value.zip(*bound).map_or(0.0, |(value, bound)| direction.sign() * (bound - value));
+        // Where nothing was left to gain, the gap is what rounding takes off the proof.
+        let unit = if outcome.stop == Stop::Reached { unit.max(1.0) } else { unit };
         outcome.stop = if gap > outcome.certificate.tolerance * unit { Stop::Rounds } else { Stop::Reached };
     }
     Ok(())

@@ -53,7 +53,6 @@ pub fn binary_search<O: Respond>(
     };
     let mut top = Top::default();
     top.lower_measure(&alone.lam, 0.0, Some(&bound));
-    let unit = first.z_hat.last().map_or(1.0, |value| if *value == 0.0 { 1.0 } else { value.abs() });
     // Verdicts must be sharper than the search's own tolerance.
     let tolerance = 0.01 * rule.tolerance;
     let inner = StopRule { goal: Goal::Feasibility, tolerance, epsilon: tolerance, ..*rule };
@@ -75,7 +74,7 @@ pub fn binary_search<O: Respond>(
             value: certificate.z_bar.last().copied().filter(|_| reached),
             upper_bound: if is_infeasible { f64::NEG_INFINITY } else { top.upper_bound },
             ceiling: top.ceiling,
-            unit,
+            unit: 1.0,
             mixture,
             certificate,
             rounds,
@@ -93,7 +92,7 @@ pub fn binary_search<O: Respond>(
     let reached = |certificate: &Certificate| certificate.z_bar[dim - 1];
     // Above the ceiling nothing feasible was found; only above the upper bound is that proved.
     let mut ceiling = top.upper_bound;
-    while ended.is_none() && ceiling - reached(&best.certificate) > rule.tolerance * unit {
+    while ended.is_none() && ceiling - reached(&best.certificate) > rule.tolerance {
         observer.best = Some(reached(&best.certificate));
         let middle = (ceiling + reached(&best.certificate)) / 2.0;
         if middle <= reached(&best.certificate) || middle >= ceiling {

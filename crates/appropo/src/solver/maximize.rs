@@ -23,7 +23,8 @@ pub struct Maximum {
     pub upper_bound: f64,
     /// The proof of that.
     pub ceiling: Option<Ceiling>,
-    /// What the tolerance counts in: the largest size of the objective among all answers, or 1 where it is 0 for all.
+    /// What the tolerance of the gap counts in: the size of the value, or a millionth of the largest size of the objective among
+    /// all answers where that is more; 1 where it is 0 for all.
     pub unit: f64,
     /// The mixed policy that reaches it; the closest one to the set where none is feasible.
     pub mixture: Mixed,
@@ -214,6 +215,11 @@ const SETTLED: f64 = 0.05;
 /// lies at the edge and the best of several is taken.
 const SURE: f64 = 2.0;
 
+/// The least unit of the objective, in parts of its largest answer: a value of 0 has no size.
+const SMALL: f64 = 1e-6;
+/// Gains up to this, in units of the objective, are rounding.
+const ROUNDING: f64 = 1e-13;
+
 /// The first improvement that is asked for, in deviations of an episode, and how it changes once it was found or not.
 const FIRST_STEP: f64 = 0.1;
 const MORE: f64 = 1.5;
@@ -366,7 +372,9 @@ impl Search<'_> {
             return self.improve(gain);
         }
         let has_bound = self.game.record.latest().1.bound.is_some();
-        let is_done = self.is_at_the_top() || !has_bound && gain <= self.game.rule.tolerance * self.unit();
+        let is_done = self.is_at_the_top()
+            || self.has_nothing_to_gain(gain)
+            || !has_bound && gain <= self.game.rule.tolerance * self.unit();
         Ok(is_done.then_some(Stop::Reached))
     }
 
@@ -460,7 +468,14 @@ impl Search<'_> {
 
     /// What the tolerance counts in for the objective, so that its own unit makes no difference.
     fn unit(&self) -> f64 {
-        if self.largest > 0.0 { self.largest } else { 1.0 }
+        let size = self.criterion.value(self.game.record.z_bar()).abs().max(SMALL * self.largest);
+        if size > 0.0 { size } else { 1.0 }
+    }
+
+    /// Whether the best policy at the prices in force is no better than the mixture: what is left of the gap is the rounding of
+    /// its proof.
+    fn has_nothing_to_gain(&self, gain: f64) -> bool {
+        gain <= ROUNDING * self.unit() && self.game.set.contains(self.game.record.z_bar(), self.game.rule.tolerance)
     }
 
     /// The measurements of the best mixture with the constraints held.

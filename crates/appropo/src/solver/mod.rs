@@ -27,5 +27,5 @@ pub use multipliers::Pace;
 pub use observer::{Doubts, Judgement, Observer, Observers, Phase, Progress, Round};
 pub use pareto::{
     Approximation, FrontBound, FrontPoint, MOST_MEASURES, Pareto, ParetoProgress, ParetoRule, ParetoWatch,
-    approximation, pareto_front,
+    approximation, pareto_front, ranges,
 };

@@ -158,7 +158,7 @@ pub fn pareto_front(
             }
         }
     };
-    search.finish(certificate, mixture, stop)
+    search.finish(measures, certificate, mixture, stop)
 }
 
 /// A mixture that meets the constraints, or comes as close as any does.
@@ -250,32 +250,16 @@ impl Search<'_> {
 
     /// The ends of the front, and the range of each measure between them.
     fn find_ends(&mut self, measures: usize) -> Result<()> {
-        let mut rough = vec![1.0; measures];
         for i in 0..measures {
             self.ask(&(0..measures).map(|j| if i == j { 1.0 } else { 0.0 }).collect::<Vec<_>>())?;
         }
-        for (i, rough) in rough.iter_mut().enumerate() {
-            let size = self.points.iter().map(|u| u[i].abs()).fold(0.0, f64::max);
-            let range = range(&self.points, i);
-            *rough = if range > SAME * size {
-                range
-            } else if size > 0.0 {
-                size
-            } else {
-                1.0
-            };
-        }
+        let rough = ranges(self.points.iter().map(Vec::as_slice), measures);
         self.units.clone_from(&rough);
         for i in 0..measures {
             let tilt = |j: usize| if i == j { 1.0 } else { TILT } / rough[j];
             self.ask(&(0..measures).map(tilt).collect::<Vec<_>>())?;
         }
-        for i in 0..measures {
-            let range = range(&self.points[measures..], i);
-            if range > SAME * rough[i] {
-                self.units[i] = range;
-            }
-        }
+        self.units = ranges(self.points[measures..].iter().map(Vec::as_slice), measures);
         Ok(())
     }
 
@@ -350,7 +334,7 @@ impl Search<'_> {
         outer_approximation(points, &bounds, &self.units).map(|(outer, _)| outer)
     }
 
-    fn finish(self, certificate: Certificate, mixture: Mixed, stop: Stop) -> Result<Pareto> {
+    fn finish(self, measures: usize, certificate: Certificate, mixture: Mixed, stop: Stop) -> Result<Pareto> {
         let constrained = self.set.dim();
         let mut kept: Vec<usize> = (0..self.points.len()).collect();
         let scaled: Vec<Vec<f64>> = self.points.iter().map(|u| self.in_units(u)).collect();
@@ -374,8 +358,10 @@ impl Search<'_> {
         let bounds = self.supports.into_iter().filter_map(|(weights, Support { bound, ceiling, .. })| {
             Some(FrontBound { weights, bound, ceiling: ceiling? })
         });
-        let (units, mut bounds) = (self.units, bounds.collect::<Vec<_>>());
+        let mut bounds: Vec<FrontBound> = bounds.collect();
         let reached: Vec<&[f64]> = points.iter().map(|point| &point.z[constrained..]).collect();
+        // Vertices reach at least as far as the ends that were found first, so that the gap is no larger in their ranges.
+        let units = ranges(reached.iter().copied(), measures);
         let claimed: Vec<(Vec<f64>, f64)> =
             bounds.iter().map(|bound| (bound.weights.clone(), bound.bound)).collect();
         let Approximation { gap, corners, used } = approximation(&reached, &claimed, &units)?;
@@ -391,10 +377,19 @@ impl Search<'_> {
 /// The share of ε that is left open in a single direction.
 const PRECISION: f64 = 0.01;
 
-fn range(points: &[Vec<f64>], i: usize) -> f64 {
-    let (least, most) =
-        points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), u| (l.min(u[i]), m.max(u[i])));
-    if most > least { most - least } else { 0.0 }
+/// The range of each measure over some points; where it is one number for all, its size, or 1 where that is 0.
+pub fn ranges<'a>(points: impl Iterator<Item = &'a [f64]> + Clone, measures: usize) -> Vec<f64> {
+    let range = |i: usize| {
+        let ends = (f64::INFINITY, f64::NEG_INFINITY);
+        let (least, most) = points.clone().fold(ends, |(l, m), u| (l.min(u[i]), m.max(u[i])));
+        let size = least.abs().max(most.abs());
+        match most - least {
+            range if range > SAME * size => range,
+            _ if size > 0.0 && size.is_finite() => size,
+            _ => 1.0,
+        }
+    };
+    (0..measures).map(range).collect()
 }
 
 /// What points and half-spaces say together.
