@@ -9,5 +9,6 @@ mod kills;
 mod logs;
 mod networks;
 mod options;
+mod pareto;
 mod problem_file;
 mod runs;

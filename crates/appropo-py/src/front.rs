@@ -135,7 +135,9 @@ impl Front {
     /// All that a vertex measures, by the names of the measures.
     fn measurements(&self, problem: &Problem, vertex: usize) -> Option<Vec<(String, Vec<f64>)>> {
         let z = &self.found.vertices.get(vertex)?.measurements;
-        Some(problem.problem.measures().iter().map(|(name, range)| (name.into(), z[range].to_vec())).collect())
+        Some(
+            problem.problem.measures().iter().map(|(name, range)| (name.into(), z[range].to_vec())).collect(),
+        )
     }
 
     /// Computes the claim again: what was checked of it, and whether it holds.

@@ -292,7 +292,7 @@ pub fn read(directory: &Directory, problem: &Problem) -> Result<Front> {
         && file.corners.iter().all(|corner| corner.len() == measures)
         && proof.faces.len() == file.faces.len()
         && proof.certificate.z_bar.len() == problem.target().set().dim();
-    if !fits && !file.vertices.is_empty() {
+    if !fits {
         return Err(unfit("it has other numbers of measures, faces or proofs than its problem".into()));
     }
     let direction = |word: &str| match word {

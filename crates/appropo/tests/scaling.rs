@@ -11,6 +11,7 @@ use appropo::problem::Problem;
 use appropo::random;
 use appropo::set::Ball;
 use appropo::solver::Stop;
+use appropo::utility::Utility;
 
 /// A model whose measures are the objective and the entries of constraints, and what they must satisfy.
 struct Case {
@@ -34,12 +35,16 @@ struct Found {
 impl Case {
     /// The outcome with every measure in other units, in the units of before.
     fn solve(&self, units: &[f64]) -> Found {
+        self.optimize("selected[0]".into(), units)
+    }
+
+    fn optimize(&self, utility: Utility, units: &[f64]) -> Found {
         let entries = self.entries.iter().copied().zip(units.iter().copied()).collect();
         let model = Arc::new(self.model.select(&Selection { entries }));
         let problem = Problem::builder(model)
             .discount(self.discount)
             .constraints((self.constraints)(units))
-            .maximize("selected[0]")
+            .maximize(utility)
             .build()
             .unwrap();
         let outcome = problem.solve(&Appropo::default(), &Budget::default(), 0, &mut ()).unwrap();
@@ -120,6 +125,28 @@ fn maximising_does_not_depend_on_units() {
                 (a, b) => a == b,
             };
             assert!(is_same(found.value, expected.value) && is_same(found.bound, expected.bound), "{what}");
+            assert!(found.calls <= 2 * expected.calls + 4, "{what}");
+        }
+    }
+}
+
+/// The same for a sum of functions: weights of an objective are units, too.
+#[test]
+fn functions_do_not_depend_on_units_either() {
+    for case in cases().into_iter().filter(|case| case.name.starts_with("bounds")) {
+        let utility = |weight: f64| {
+            let near = Utility::squared_distance("selected[3]", vec![1.0]).weighted(-0.1 * weight);
+            Utility::from("selected[0]").weighted(weight) + near
+        };
+        let expected = case.optimize(utility(1.0), &[1.0; 4]);
+        let (value, bound) = (expected.value.unwrap(), expected.bound.unwrap());
+        for (weight, constraint) in [(1e-4, 1.0), (1e5, 1.0), (1.0, 1e-4), (1.0, 1e4), (1e3, 1e3)] {
+            let found = case.optimize(utility(weight), &[1.0, constraint, 1.0, 1.0]);
+            let what =
+                format!("{}, {weight:e} and {constraint:e}: {found:?} against {expected:?}", case.name);
+            assert_eq!((found.verdict, &found.stop), (expected.verdict, &expected.stop), "{what}");
+            assert!((found.value.unwrap() / weight - value).abs() <= 2e-6 * value.abs(), "{what}");
+            assert!((found.bound.unwrap() / weight - bound).abs() <= 2e-6 * bound.abs(), "{what}");
             assert!(found.calls <= 2 * expected.calls + 4, "{what}");
         }
     }

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _appropo
-from ._appropo import Plan, ProblemError, RunError
 from ._appropo import Front as _Front
+from ._appropo import Plan, ProblemError, RunError
 from .arguments import number, place, shown, whole
 from .policy import MixedPolicy
 from .problem import Problem
@@ -145,9 +145,9 @@ def pareto(
 ) -> Front:
     """The Pareto front of two or more measures subject to the constraints, in a known model.
 
-    ``maximize`` and ``minimize`` name the measures, an entry of one as in ``"visits[3]"``. ``epsilon`` is how far what is
-    found and what is proved may be apart, in parts of each measure's range over the front; ``calls`` are the most calls
-    of the oracle. Raises KeyboardInterrupt on Ctrl-C.
+    ``maximize`` and ``minimize`` name the measures, an entry of one as in ``"visits[3]"``. ``epsilon`` is how far what
+    is found and what is proved may be apart, in parts of each measure's range over the front; ``calls`` are the most
+    calls of the oracle.
 
     >>> front = pareto("mars-rover", maximize=["reward"], minimize=["failure"])
     >>> front.verdict, front.gap <= 1e-4
@@ -170,5 +170,5 @@ def _names(key: str, given: str | Iterable[str]) -> list[str]:
     names = list(given)
     for name in names:
         if not isinstance(name, str):
-            raise ProblemError(f"{key} names {shown(name)}; expected names of measures, such as [\"reward\"]")
+            raise ProblemError(f'{key} names {shown(name)}; expected names of measures, such as ["reward"]')
     return names

@@ -31,7 +31,13 @@ impl Units {
         Self(units)
     }
 
-    /// The same with the entries after the constraints of no account.
+    /// The same with the entries after the constraints as they are.
+    pub fn with_plain(mut self, constrained: usize) -> Self {
+        self.0[constrained..].fill(1.0);
+        self
+    }
+
+    /// Those of the constraints, with the entries after them of no account.
     pub fn of_constraints(set: &SharedSet, hull: &Hull, constrained: usize) -> Self {
         let mut units = Self::of_extents(set, hull);
         units.0[constrained..].fill(f64::INFINITY);

@@ -475,7 +475,8 @@ impl Search<'_> {
     /// Whether the best policy at the prices in force is no better than the mixture: what is left of the gap is the rounding of
     /// its proof.
     fn has_nothing_to_gain(&self, gain: f64) -> bool {
-        gain <= ROUNDING * self.unit() && self.game.set.contains(self.game.record.z_bar(), self.game.rule.tolerance)
+        gain <= ROUNDING * self.unit()
+            && self.game.set.contains(self.game.record.z_bar(), self.game.rule.tolerance)
     }
 
     /// The measurements of the best mixture with the constraints held.
