@@ -103,6 +103,8 @@ pub enum Command {
     Maximize(Optimize),
     /// Find the smallest value of one measure subject to the constraints
     Minimize(Optimize),
+    /// Find the Pareto front of two or more measures subject to the constraints
+    Pareto(Pareto),
     /// Run several methods on several problems, side by side, and compare what they come to
     Compare(Compare),
     /// Repeat the paper's experiments and write their data and figures
@@ -293,6 +295,39 @@ pub struct Optimize {
     pub recording: Recording,
     #[command(flatten)]
     pub settings: Overrides,
+}
+
+#[derive(Args)]
+pub struct Pareto {
+    /// A problem file, or the name of a built-in problem; its model must be known
+    pub problem: String,
+    /// A measure that is to be large: a name, or name\[i\] for an entry of a vector; may be given several times
+    #[arg(long, value_name = "MEASURE")]
+    pub maximize: Vec<String>,
+    /// A measure that is to be small; may be given several times
+    #[arg(long, value_name = "MEASURE")]
+    pub minimize: Vec<String>,
+    /// How far what is found and what is proved may be apart, in parts of each measure's range over the front
+    #[arg(long, default_value_t = 1e-4, value_parser = positive)]
+    pub epsilon: f64,
+    /// The most calls of the oracle
+    #[arg(long, default_value_t = 10_000, value_parser = one_or_more)]
+    pub calls: usize,
+    /// Distances from the constraints up to this count as 0
+    #[arg(long, value_parser = positive)]
+    pub tolerance: Option<f64>,
+    /// Write the front into this folder: vertices, policies, proofs and a report; "appropo verify" checks it
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub run: Option<String>,
+    /// Write the vertices into this file as a table
+    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new())]
+    pub csv: Option<String>,
+    /// Show no progress
+    #[arg(long)]
+    pub quiet: bool,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Settings that override those of the problem file.

@@ -42,6 +42,12 @@ fn text(problem: &Problem, method: &dyn Method, outcome: &Outcome, seconds: Opti
         let is_open = outcome.stop == Stop::Rounds && optimum.bound.is_some();
         let open = if is_open { " (stopped before the two met)" } else { "" };
         let _ = writeln!(text, "\n{}{open}", optimum.sentence());
+        for price in outcome.prices(problem) {
+            let _ = writeln!(text, "{}", price.sentence(problem));
+        }
+    }
+    if let Some(nearest) = outcome.nearest(problem) {
+        let _ = writeln!(text, "\n{}", nearest.sentence());
     }
     if let (Some(grid), Ok(range)) = (problem.env().grid(), problem.measures().range("visits")) {
         let picture = picture::visits(grid, &outcome.measurements[range]);

@@ -10,5 +10,6 @@ mod logs;
 mod models;
 mod networks;
 mod options;
+mod pareto;
 mod problem_file;
 mod runs;

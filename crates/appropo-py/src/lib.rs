@@ -4,6 +4,7 @@ mod constraint;
 mod dataset;
 mod errors;
 mod explicit;
+mod front;
 mod model;
 mod network;
 mod options;
@@ -29,6 +30,8 @@ mod _appropo {
     use super::errors::{AppropoError, ProblemError, RunError, SetError, WorldError};
     #[pymodule_export]
     use super::explicit::ExplicitModel;
+    #[pymodule_export]
+    use super::front::{Front, pareto};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]

@@ -154,6 +154,24 @@ impl Outcome {
         self.found.objective.as_ref().map_or(String::new(), |found| found.sentence())
     }
 
+    /// What loosening each constraint is worth: its name, what is loosened, and the price.
+    fn prices(&self, problem: &Problem) -> Vec<(String, String, f64)> {
+        let prices = self.found.prices(&problem.problem).into_iter();
+        prices.map(|price| (price.constraint, price.loosened.word().into(), price.price)).collect()
+    }
+
+    /// The closest that any policy comes where nothing is feasible: names and values.
+    fn nearest(&self, problem: &Problem) -> Option<Vec<(String, f64)>> {
+        self.found.nearest(&problem.problem).map(|nearest| nearest.values)
+    }
+
+    /// Prices and the nearest that can be had, in sentences.
+    fn advice(&self, problem: &Problem) -> Vec<String> {
+        let prices = self.found.prices(&problem.problem);
+        let prices = prices.iter().map(|price| price.sentence(&problem.problem));
+        prices.chain(self.found.nearest(&problem.problem).map(|nearest| nearest.sentence())).collect()
+    }
+
     /// The long-term value of every measure.
     fn measurements<'py>(&self, py: Python<'py>, problem: &Problem) -> PyResult<Named<'py>> {
         named(py, problem, &self.found.measurements)

@@ -131,6 +131,8 @@ fn rover(count: usize, seed: u64, speed: f64) -> Page {
     };
     Page {
         objective: None,
+        group: String::new(),
+        nearest: String::new(),
         name: "mars-rover".into(),
         verdict: "feasible".into(),
         sentence: "Both constraints hold with 95 % confidence: failure 0.187 (at most 0.2) and reward -0.166 (at least -0.17), from 20,000 fresh episodes.".into(),

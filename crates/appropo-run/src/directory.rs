@@ -69,6 +69,14 @@ impl Directory {
         }
     }
 
+    /// The folder of a Pareto front, to read from.
+    pub fn read_front(path: &Path) -> Result<Self> {
+        match path.join(crate::files::FRONT).is_file() {
+            true => Ok(Self { path: path.to_owned(), _lock: None }),
+            false => Err(Error::NoRun { path: path.to_owned() }),
+        }
+    }
+
     /// The version that wrote the run, where it is one whose files had another format.
     fn earlier_version(&self) -> Option<String> {
         #[derive(serde::Deserialize)]

@@ -16,3 +16,9 @@ pub const CHECKPOINT: &str = "checkpoint";
 pub const TIMES: &str = "times.json";
 /// The folder of the curves for TensorBoard.
 pub const CURVES: &str = "tensorboard";
+/// A Pareto front, in a folder of its own.
+pub const FRONT: &str = "front.json";
+/// The proofs of its faces.
+pub const PROOF: &str = "proof.json";
+/// Its vertices as a table.
+pub const FRONT_TABLE: &str = "front.csv";

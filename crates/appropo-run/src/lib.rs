@@ -10,6 +10,7 @@ mod directory;
 mod error;
 pub mod evaluation;
 pub mod files;
+pub mod front;
 mod log;
 pub mod onnx;
 mod outline;

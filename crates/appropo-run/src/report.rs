@@ -64,7 +64,9 @@ pub fn page_of(problem: &Problem, outcome: &Outcome, about: &About, text: &str, 
             value: found.value,
             interval: found.interval.map(|(low, high)| [low, high]),
             bound: found.bound,
+            prices: outcome.prices(problem).iter().map(|price| price.sentence(problem)).collect(),
         }),
+        nearest: outcome.nearest(problem).map_or(String::new(), |nearest| nearest.sentence()),
         constraints: outcome
             .rows(problem)
             .into_iter()

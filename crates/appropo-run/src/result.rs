@@ -10,6 +10,7 @@ use appropo::nn::Inputs;
 use appropo::off_policy::OffPolicyEstimate;
 use appropo::outcome::{Optimum, Outcome};
 use appropo::policy::{Act, Actions, AnyPolicy, ExternalPolicy, Mixed, Tensor};
+use appropo::price::{Nearest, Price};
 use appropo::problem::Problem;
 use appropo::scalars::scalars;
 use appropo::set::ConvexSet;
@@ -41,8 +42,26 @@ pub struct Summary {
     seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     objective: Option<ObjectiveSummary>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    prices: Vec<PriceSummary>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nearest")]
+    nearest: Option<Nearest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     logged: Option<LoggedSummary>,
+}
+
+/// What loosening a constraint is worth.
+#[derive(Debug, Serialize)]
+struct PriceSummary {
+    constraint: String,
+    loosened: &'static str,
+    price: f64,
+}
+
+/// The closest that any policy comes, a name and a value each.
+fn nearest<S: Serializer>(nearest: &Option<Nearest>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    let values = nearest.iter().flat_map(|nearest| &nearest.values);
+    serializer.collect_map(values.map(|(name, value)| (name, value)))
 }
 
 /// What an outcome says of logs, for people and other programs.
@@ -141,6 +160,16 @@ impl Summary {
             seconds,
             seed: outcome.seed,
             objective: outcome.objective.as_ref().map(ObjectiveSummary::of),
+            prices: outcome
+                .prices(problem)
+                .into_iter()
+                .map(|Price { constraint, loosened, price }| PriceSummary {
+                    constraint,
+                    loosened: loosened.word(),
+                    price,
+                })
+                .collect(),
+            nearest: outcome.nearest(problem),
             logged: outcome.off_policy.as_ref().map(|estimate| LoggedSummary::of(problem, estimate)),
         }
     }
@@ -205,23 +234,20 @@ impl From<&Stop> for StopWord {
     }
 }
 
-impl ResultFile {
-    fn stop(&self) -> Stop {
-        match self.stop {
+impl StopWord {
+    /// The reason, with what went wrong where something did.
+    pub fn stop(self, failure: &str) -> Stop {
+        match self {
             StopWord::Reached => Stop::Reached,
             StopWord::Refuted => Stop::Refuted,
             StopWord::GaveUp => Stop::GaveUp,
             StopWord::Samples => Stop::Samples,
             StopWord::Rounds => Stop::Rounds,
             StopWord::Observer => Stop::Observer,
-            StopWord::Failed => {
-                let message = self.failure.clone().unwrap_or_default();
-                if message == LibraryError::Interrupted.to_string() {
-                    Stop::Failed(LibraryError::Interrupted)
-                } else {
-                    Stop::Failed(LibraryError::Earlier { message })
-                }
+            StopWord::Failed if failure == LibraryError::Interrupted.to_string() => {
+                Stop::Failed(LibraryError::Interrupted)
             }
+            StopWord::Failed => Stop::Failed(LibraryError::Earlier { message: failure.into() }),
         }
     }
 }
@@ -298,7 +324,7 @@ pub fn read(directory: &Directory, problem: &Problem, revive: Option<&Revive>) -
     let lines = Log::read(directory, &result.log)?;
     Ok(Outcome {
         certificate,
-        stop: result.stop(),
+        stop: result.stop.stop(result.failure.as_deref().unwrap_or_default()),
         measurements: result.z,
         evaluation: result.evaluation,
         off_policy: result.off_policy,

@@ -28,8 +28,19 @@ const ARROWS: &[(&str, &[&str])] = &[
 const OPEN: [&str; 6] = ["error", "options", "random", "root", "state", "vector"];
 
 /// What is made of all the rest: they see each other and everything below, and nothing below sees them.
-const TOP: [&str; 9] =
-    ["evaluate", "method", "off_policy", "outcome", "problem", "record", "registry", "scalars", "verify"];
+const TOP: [&str; 11] = [
+    "evaluate",
+    "front",
+    "method",
+    "off_policy",
+    "outcome",
+    "price",
+    "problem",
+    "record",
+    "registry",
+    "scalars",
+    "verify",
+];
 
 /// Every module of the crate that a module's code names, with a file that names it. Links in the documentation count,
 /// too, unless they are left out.

@@ -44,7 +44,7 @@ fn quick_ppo() -> Appropo {
 }
 
 #[test]
-fn a_learnt_model_finds_the_optimum_within_three_per_cent() {
+fn a_learnt_model_finds_the_optimum_within_five_per_cent() {
     let problem = rover().constraint(safety()).maximize("reward").build().unwrap();
     let method = Appropo::default().oracle(ModelOptions::default());
     for seed in [1, 2] {
@@ -52,7 +52,7 @@ fn a_learnt_model_finds_the_optimum_within_three_per_cent() {
         let found = outcome.objective.clone().unwrap();
         assert_eq!(outcome.verdict(), Verdict::Feasible, "seed {seed}");
         let value = found.value.unwrap();
-        assert!((1.03 * OPTIMUM..=OPTIMUM + 1e-6).contains(&value), "seed {seed}: {value}");
+        assert!((1.05 * OPTIMUM..=OPTIMUM + 1e-6).contains(&value), "seed {seed}: {value}");
         assert_eq!((found.bound, found.ceiling), (None, None));
         let (low, high) = found.interval.unwrap();
         assert!(low < value && value < high, "seed {seed}: {value} outside {low} to {high}");

@@ -5,6 +5,7 @@ mod evaluate;
 mod export;
 mod list;
 mod model;
+mod pareto;
 mod play;
 mod record;
 mod report;
@@ -42,6 +43,7 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Report { folders, out } => report::run(folders, out.as_deref()),
         Command::Maximize(arguments) => solve::optimize(arguments, Direction::Maximize),
         Command::Minimize(arguments) => solve::optimize(arguments, Direction::Minimize),
+        Command::Pareto(arguments) => pareto::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Reproduce(arguments) => {
             let threads = arguments.threads.unwrap_or(0).into();

@@ -1,7 +1,8 @@
 use std::path::Path;
 
-use appropo_run::Directory;
-use appropo_run::verify::verify;
+use appropo_file::{Reader, printable};
+use appropo_run::verify::{Verification, verify};
+use appropo_run::{Directory, files, front};
 
 use super::problem_of;
 use crate::{Failure, Output};
@@ -11,6 +12,9 @@ const REFUTED: u8 = 5;
 
 /// Computes the claim of a run again from its files alone.
 pub fn run(folder: &str, seed: Option<u64>) -> Result<Output, Failure> {
+    if front::is_front(Path::new(folder)) {
+        return front(folder);
+    }
     let directory = Directory::read(Path::new(folder))?;
     // Where nothing is claimed yet, nothing is refuted.
     directory.must_have_ended()?;
@@ -27,6 +31,26 @@ pub fn run(folder: &str, seed: Option<u64>) -> Result<Output, Failure> {
             (verification.lines, verification.outcome)
         }
     };
+    Ok(shown(&lines, outcome))
+}
+
+/// The same of a Pareto front.
+fn front(folder: &str) -> Result<Output, Failure> {
+    let directory = Directory::read_front(Path::new(folder))?;
+    let verified = || -> Result<Verification, Failure> {
+        let name = printable(&front::problem_name(&directory)?);
+        let text = directory.read_text(files::PROBLEM)?;
+        let path = directory.file(files::PROBLEM).display().to_string();
+        let file = Reader::default().read(&name, &path, &text)?;
+        Ok(front::verify(&directory, &file.problem)?)
+    };
+    Ok(match verified() {
+        Err(failure) => shown(&[], Err(failure.to_string())),
+        Ok(verification) => shown(&verification.lines, verification.outcome),
+    })
+}
+
+fn shown(lines: &[String], outcome: Result<String, String>) -> Output {
     let mut text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let status = match outcome {
         Ok(verdict) => {
@@ -38,5 +62,5 @@ pub fn run(folder: &str, seed: Option<u64>) -> Result<Output, Failure> {
             REFUTED
         }
     };
-    Ok(Output { text, status })
+    Output { text, status }
 }

@@ -48,6 +48,7 @@ from .choices import (
 from .constraints import Constraint
 from .datasets import Dataset, record
 from .environments import BuiltIn, Transition, info
+from .front import Front, pareto
 from .measures import Measure, measure, norm
 from .models import Model
 from .policy import MixedPolicy
@@ -112,6 +113,7 @@ __all__ = [
     "Entropy",
     "Exact",
     "FrankWolfe",
+    "Front",
     "FullyCorrective",
     "HalfSpace",
     "Hedge",
@@ -160,6 +162,7 @@ __all__ = [
     "measure",
     "minimize",
     "norm",
+    "pareto",
     "record",
     "resume",
     "smooth_minimum",

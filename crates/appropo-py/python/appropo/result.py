@@ -88,6 +88,21 @@ class Result(Shared):
         return self._outcome.objective[2]
 
     @property
+    def prices(self) -> dict[str, float]:
+        """What loosening each constraint by one unit is worth of the objective, by the constraint's name.
+
+        It is at most that however much is loosened, and just that for small changes, unless the optimum is at a kink.
+        Empty where the optimum is not proved.
+        """
+        return {name: price for name, _, price in self._outcome.prices(self._core)}
+
+    @property
+    def nearest(self) -> dict[str, float] | None:
+        """Where nothing is feasible, what the policy has that comes closest; None otherwise."""
+        found = self._outcome.nearest(self._core)
+        return None if found is None else dict(found)
+
+    @property
     def measurements(self) -> dict[str, Any]:
         """The long-term value of every measure; NaN where a run that was broken off had not measured it."""
         return self._outcome.measurements(self._core)
@@ -255,7 +270,8 @@ class Result(Shared):
         rows, why = self._table()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        remarks = [remark for remark in (self._outcome.optimum, why) if remark]
+        advice = self._outcome.advice(self._core)
+        remarks = [remark for remark in (self._outcome.optimum, *advice, why) if remark]
         return "\n".join([*lines, *remarks, repr(self)])
 
     def __repr__(self) -> str:

@@ -65,8 +65,9 @@ function distanceFigure(run) {
 }
 
 function objectiveFigure(run) {
-  const { measure, sentence, value, interval, bound } = run.objective;
-  const says = html("p", {}, typographic(`${sentence[0].toUpperCase()}${sentence.slice(1)}.`));
+  const { measure, sentence, value, interval, bound, prices } = run.objective;
+  const capital = (text) => typographic(`${text[0].toUpperCase()}${text.slice(1)}.`);
+  const says = html("div", {}, [sentence, ...(prices ?? [])].map((text) => html("p", {}, capital(text))));
   const best = run.rounds.objective;
   if (best.filter(isNumber).length < 2) return says;
   const series = [{ name: "best so far", xs: clock(run).xs, ys: best, className: seriesClass(0) }];

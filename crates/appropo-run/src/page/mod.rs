@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 /// In the order in which they build on each other; the page wraps them in one function.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("scale.js"),
     include_str!("chart.js"),
     include_str!("lines.js"),
@@ -18,6 +18,7 @@ const SCRIPTS: [&str; 8] = [
     include_str!("map.js"),
     include_str!("figures.js"),
     include_str!("run.js"),
+    include_str!("front.js"),
     include_str!("page.js"),
 ];
 
@@ -59,6 +60,8 @@ pub struct Page {
     pub is_logged: bool,
     /// What was optimised.
     pub objective: Option<Objective>,
+    /// What can be had where nothing meets the constraints, in a sentence; empty otherwise.
+    pub nearest: String,
     /// The rows of the table of constraints.
     pub constraints: Vec<Constraint>,
     /// The single numbers that constraints look at.
@@ -90,6 +93,8 @@ pub struct Objective {
     pub interval: Option<[f64; 2]>,
     /// No feasible policy does better than this.
     pub bound: Option<f64>,
+    /// What loosening each constraint is worth, in sentences.
+    pub prices: Vec<String>,
 }
 
 /// A constraint and whether it holds, its numbers as they are to be read.
@@ -184,16 +189,67 @@ pub struct Part {
     pub z: Vec<f64>,
 }
 
+/// A Pareto front.
+#[derive(Clone, Debug, Serialize)]
+pub struct FrontPage {
+    /// "front".
+    pub kind: &'static str,
+    /// What the problem is called.
+    pub name: String,
+    /// "feasible", "infeasible" or "undecided": of the constraints.
+    pub verdict: String,
+    /// What was found, in a sentence.
+    pub sentence: String,
+    /// The version of the program.
+    pub version: String,
+    /// The command that does it again.
+    pub command: String,
+    /// The problem file.
+    pub problem: String,
+    /// The constraints in words.
+    pub constraints: Vec<String>,
+    /// The measures with "maximize" or "minimize".
+    pub measures: Vec<(String, String)>,
+    /// What else the vertices say.
+    pub others: Vec<String>,
+    /// The vertices: one number a measure.
+    pub vertices: Vec<Vec<f64>>,
+    /// What else they measure.
+    pub measured: Vec<Vec<f64>>,
+    /// The probabilities of the policies that each vertex mixes.
+    pub mixtures: Vec<Vec<f64>>,
+    /// weights·values ≤ bound.
+    pub faces: Vec<(Vec<f64>, f64)>,
+    /// The corners of the outer approximation.
+    pub corners: Vec<Vec<f64>>,
+    /// The gap that was asked for.
+    pub epsilon: f64,
+    /// The gap that was proved.
+    pub gap: f64,
+    /// How often the oracle was asked.
+    pub oracle_calls: usize,
+}
+
+/// The page of a Pareto front.
+pub fn render_front(front: &FrontPage) -> String {
+    filled(&escape(&front.name), &[(&front.name, &front.sentence)], &data(&[front]))
+}
+
 /// The page of one run, or the comparison of several.
 pub fn render(runs: &[Page]) -> String {
     let title = match runs {
         [run] => escape(&run.name),
         _ => format!("Comparison of {} runs", runs.len()),
     };
+    let said: Vec<(&str, &str)> = runs.iter().map(|run| (run.name.as_str(), run.sentence.as_str())).collect();
+    filled(&title, &said, &data(runs))
+}
+
+fn filled(title: &str, said: &[(&str, &str)], data: &str) -> String {
     let mut summary = String::new();
-    for run in runs {
+    for (name, sentence) in said {
         // Writing to a string cannot fail.
-        let _ = writeln!(summary, "<h1>{}</h1>\n<p>{}</p>", escape(&run.name), escape(&run.sentence));
+        let _ = writeln!(summary, "<h1>{}</h1>\n<p>{}</p>", escape(name), escape(sentence));
     }
     let mut page = String::new();
     let mut rest = TEMPLATE;
@@ -203,10 +259,10 @@ pub fn render(runs: &[Page]) -> String {
     {
         page.push_str(before);
         match place {
-            "title" => page.push_str(&title),
+            "title" => page.push_str(title),
             "style" => page.push_str(STYLE),
             "summary" => page.push_str(&summary),
-            "data" => page.push_str(&data(runs)),
+            "data" => page.push_str(data),
             "script" => page.extend(SCRIPTS),
             unknown => unreachable!("nothing fills the place {unknown}"),
         }
@@ -224,7 +280,7 @@ pub fn is_page(bytes: &[u8]) -> bool {
 
 /// The runs as JSON that can stand inside a script element: no `<`, hence no `</script>` and no `<!--`, and none of
 /// the two line ends that JSON knows as ordinary characters but old scripts do not.
-fn data(runs: &[Page]) -> String {
+fn data(runs: &[impl Serialize]) -> String {
     let json =
         serde_json::to_string(runs).unwrap_or_else(|error| unreachable!("plain data is JSON: {error}"));
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")

@@ -241,7 +241,9 @@ const openLinked = () => {
 
 const runs = JSON.parse(document.getElementById("data").textContent);
 const main = document.querySelector("main");
-if (runs.length === 1) {
+if (runs[0]?.kind === "front") {
+  main.append(html("h1", {}, runs[0].name), ...frontSections(runs[0], 2));
+} else if (runs.length === 1) {
   main.append(html("h1", {}, runs[0].name), ...runSections(runs[0], 2));
 } else {
   main.append(html("h1", {}, `Comparison of ${countOf(runs.length, "run")}`));

@@ -181,7 +181,12 @@ function runSections(run, level) {
   const made = [
     html("p", { class: "verdict" }, badge(run.verdict), " ", typographic(run.sentence)),
     facts(run),
-    section(level, "Constraints", constraintTable(run)),
+    section(
+      level,
+      "Constraints",
+      constraintTable(run),
+      run.nearest ? html("p", {}, typographic(`${run.nearest[0].toUpperCase()}${run.nearest.slice(1)}.`)) : null,
+    ),
   ];
   const hasRounds = run.rounds.round.length > 0;
   if (run.objective) made.push(section(level, "Objective", objectiveFigure(run)));

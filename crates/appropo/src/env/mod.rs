@@ -22,6 +22,7 @@ pub mod gridworld;
 pub mod logged;
 pub mod mars_rover;
 pub mod point_mass;
+pub mod resource_gathering;
 
 use std::fmt;
 use std::sync::Arc;
@@ -147,9 +148,10 @@ impl fmt::Debug for dyn Environment {
 }
 
 /// The environments that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&EnvEntry; 12] = [
+pub(crate) static ENTRIES: [&EnvEntry; 13] = [
     &mars_rover::ENTRY,
     &deep_sea_treasure::ENTRY,
+    &resource_gathering::ENTRY,
     &frozen_lake::ENTRY,
     &cliff_walking::ENTRY,
     &bandit::ENTRY,

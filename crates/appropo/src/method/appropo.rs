@@ -13,7 +13,7 @@ use crate::oracle::{
     WithinSet,
 };
 use crate::outcome::{Historian, Outcome};
-use crate::player::{FullyCorrectiveOptions, MakePlayer, Player, PlayerContext};
+use crate::player::{FullyCorrective, FullyCorrectiveOptions, MakePlayer, Player, PlayerContext};
 use crate::problem::{Objective, Problem};
 use crate::random;
 use crate::registry::Registry;
@@ -263,7 +263,7 @@ impl Appropo {
         state: Option<&[u8]>,
         rng: &mut random::Generator,
         observer: &mut dyn Observer,
-    ) -> Result<(Solution, Option<Ceiling>)> {
+    ) -> Result<(Solution, Option<Ceiling>, f64)> {
         let maximum = match self.options.search {
             ObjectiveSearch::Binary => self.bisect(problem, objective, budget, 0, observer)?,
             ObjectiveSearch::Master => {
@@ -280,9 +280,38 @@ impl Appropo {
                 }
             }
         };
-        let Maximum { mixture, certificate, rounds, samples, stop, ceiling, .. } = maximum;
+        let maximum = self.nearest(problem, budget, maximum, observer)?;
+        let Maximum { mixture, certificate, rounds, samples, stop, ceiling, unit, .. } = maximum;
         let solution = Solution { mixture, certificate, rounds, samples, doubts: Doubts::default(), stop };
-        Ok((about_constraints(solution, problem.target().set().dim()), ceiling))
+        Ok((about_constraints(solution, problem.target().set().dim()), ceiling, unit))
+    }
+
+    /// Where nothing is feasible, the closest that any policy comes is what there is to know.
+    fn nearest(
+        &self,
+        problem: &Problem,
+        budget: &Budget,
+        found: Maximum,
+        observer: &mut dyn Observer,
+    ) -> Result<Maximum> {
+        let is_open = found.certificate.distance - found.certificate.lower_bound > budget.tolerance;
+        let is_wanted = found.certificate.verdict == Verdict::Infeasible
+            && is_open
+            && self.options.goal == Goal::Distance
+            && !matches!(found.stop, Stop::Observer | Stop::Failed(_))
+            && !self.is_learning(problem);
+        if !is_wanted {
+            return Ok(found);
+        }
+        let target = problem.target();
+        let model = plannable(problem)?.select(target.selection());
+        let mut oracle = Exact::new(model, *problem.discounting(), Planner::PolicyIteration)?;
+        let mut player = FullyCorrective::new(Arc::clone(target.set()));
+        let mut later = Later { observer, played: found.rounds };
+        let nearest = appropo(target.set(), &mut player, &mut oracle, &self.rule(budget), &mut later)?;
+        let rounds = found.rounds + nearest.rounds;
+        let Solution { mixture, certificate, stop, .. } = nearest;
+        Ok(Maximum { mixture, certificate, stop, rounds, ..found })
     }
 
     fn maximize(
@@ -354,7 +383,9 @@ struct Later<'a> {
 
 impl Observer for Later<'_> {
     fn round(&mut self, round: &Round) -> Result<ControlFlow<()>> {
-        self.observer.round(&Round { round: self.played + round.round, ..*round })
+        // What follows a search is not saved: a run that is taken up again begins it anew.
+        let state = || Err(Error::Unsaved { what: "a search that follows another" });
+        self.observer.round(&Round { round: self.played + round.round, state: &state, ..*round })
     }
 }
 
@@ -396,13 +427,13 @@ impl Method for Appropo {
         let mut historian = Historian::new(problem, history, observer);
         let mut judge = Judge::new(problem, budget, &mut rng, &mut historian).asked();
         let state = state.as_deref();
-        let (solution, ceiling) = match problem.objective() {
+        let (solution, ceiling, unit) = match problem.objective() {
             Some(objective) => self.optimize(problem, objective, budget, state, &mut rng, &mut judge)?,
-            None => (self.search(problem, budget, state, &mut rng, &mut judge)?, None),
+            None => (self.search(problem, budget, state, &mut rng, &mut judge)?, None, 1.0),
         };
         let mut outcome = judge.conclude(solution, !self.is_learning(problem))?;
         (outcome.history, outcome.seed) = (historian.finish(), seed);
-        conclude_objective(problem, &mut outcome, ceiling)?;
+        conclude_objective(problem, &mut outcome, ceiling, unit)?;
         Ok(outcome)
     }
 

@@ -261,7 +261,7 @@ impl Method for Distil {
         let mut outcome = Judge::new(problem, budget, &mut rng, observer).conclude(solution, is_table)?;
         outcome.seed = seed;
         // What bounds the mixture bounds every policy.
-        conclude_objective(problem, &mut outcome, ceiling.clone())?;
+        conclude_objective(problem, &mut outcome, ceiling.clone(), 1.0)?;
         Ok(outcome)
     }
 

@@ -183,7 +183,7 @@ pub(super) fn run_deploying(
     let solution = about_constraints(solution, target.constraints.dim());
     let mut outcome = judge.conclude(solution, false)?;
     (outcome.history, outcome.seed) = (historian.finish(), seed);
-    conclude_objective(problem, &mut outcome, None)?;
+    conclude_objective(problem, &mut outcome, None, 1.0)?;
     Ok(outcome)
 }
 

@@ -149,7 +149,7 @@ impl LastIterate {
             last_iterate(&target, steps, &mut ascent, &rule, &mut judge, state.as_deref())?;
         let mut outcome = judge.conclude(about_constraints(solution, dim), true)?;
         (outcome.history, outcome.seed) = (historian.finish(), seed);
-        conclude_objective(problem, &mut outcome, ceiling)?;
+        conclude_objective(problem, &mut outcome, ceiling, 1.0)?;
         Ok(outcome)
     }
 }

@@ -17,18 +17,22 @@ pub(super) fn about_constraints(mut solution: Solution, dim: usize) -> Solution 
     solution
 }
 
-/// The outcome of an objective: whether the value and its bound met is known once both are computed again.
+/// The outcome of an objective: whether the value and its bound met is known once both are computed again. The tolerance of
+/// their gap counts in `unit`.
 pub(super) fn conclude_objective(
     problem: &Problem,
     outcome: &mut Outcome,
     ceiling: Option<Ceiling>,
+    unit: f64,
 ) -> Result<()> {
     outcome.objective = Optimum::of(problem, outcome, ceiling)?;
     let Some(Optimum { value, bound, direction, .. }) = &outcome.objective else { return Ok(()) };
     let is_planned = outcome.evaluation.is_none() && outcome.samples == 0;
     if is_planned && !matches!(outcome.stop, Stop::Observer | Stop::Failed(_)) {
         let gap = value.zip(*bound).map_or(0.0, |(value, bound)| direction.sign() * (bound - value));
-        outcome.stop = if gap > outcome.certificate.tolerance { Stop::Rounds } else { Stop::Reached };
+        // Where nothing was left to gain, the gap is what rounding takes off the proof.
+        let unit = if outcome.stop == Stop::Reached { unit.max(1.0) } else { unit };
+        outcome.stop = if gap > outcome.certificate.tolerance * unit { Stop::Rounds } else { Stop::Reached };
     }
     Ok(())
 }

@@ -91,7 +91,7 @@ impl Method for Occupancy {
         let rng = &mut random::generator(seed);
         let mut outcome = Judge::new(problem, budget, rng, observer).conclude(solution, true)?;
         outcome.seed = seed;
-        conclude_objective(problem, &mut outcome, None)?;
+        conclude_objective(problem, &mut outcome, None, 1.0)?;
         Ok(outcome)
     }
 

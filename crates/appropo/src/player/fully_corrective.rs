@@ -90,6 +90,8 @@ pub struct FullyCorrective {
     decision: Decision,
     /// What is maximised once it is pursued.
     criterion: Criterion,
+    /// Whether anything is: then the set is only to be reached, and the objective's entries count for nothing on the way.
+    is_maximizing: bool,
     /// The set's multiplier y at the mixture, once that is so.
     price: Option<Vec<f64>>,
     /// How many answers there were.
@@ -117,6 +119,7 @@ impl FullyCorrective {
             stalled: (f64::INFINITY, 0),
             decision: Decision { lam: vec![0.0; dim], offset: 0.0 },
             criterion: Criterion::last(),
+            is_maximizing: false,
             price: None,
             answers: 0,
         }
@@ -129,7 +132,7 @@ impl FullyCorrective {
 
     /// The same player, to pursue this; the last measurement unless said.
     pub fn maximizing(self, criterion: Criterion) -> Self {
-        Self { criterion, ..self }
+        Self { criterion, is_maximizing: true, ..self }
     }
 
     /// The same player, starting with the λ₁ that leads from `z` to the set, and adding λ₁ to every later λ.
@@ -140,6 +143,11 @@ impl FullyCorrective {
         check(&self.set, z)?;
         let anchor = separating(&self.set, z)?;
         Ok(Self { decision: anchor.clone(), anchor, ..self })
+    }
+
+    /// What the mixture measures.
+    pub(crate) fn point(&self) -> &[f64] {
+        self.hull.point()
     }
 
     fn take_aim(&mut self, from: Vec<f64>, errors: Vec<f64>) {
@@ -203,6 +211,14 @@ impl FullyCorrective {
             return Ok(());
         }
         self.decision = match Units::of(&self.set, &self.hull) {
+            // An objective asks only that the set is reached, in whatever units.
+            None if self.is_maximizing => {
+                let constrained = self.set.dim() - self.criterion.dim();
+                let units = Units::of_constraints(&self.set, &self.hull, constrained);
+                let aim = units.of_set(&self.aim)?;
+                self.hull.approach_in(units.entries(), &aim)?;
+                units.decision(separating(&aim, &units.of_point(self.hull.point()))?)
+            }
             None => {
                 self.hull.approach(&self.aim)?;
                 separating(&self.aim, self.hull.point())?

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
+use super::units::Units;
 use super::{Decision, project};
 use crate::error::{Error, Result};
 use crate::measurement::Spread;
@@ -33,6 +34,9 @@ struct Vertex {
 
 /// A hull is taken to be at least so large: it may be one point, at the origin.
 const LEAST_SIZE: f64 = 1e-100;
+
+/// Answers that are kept in units of their own, besides three an entry.
+const MOST_KEPT: usize = 32;
 
 /// Newton steps, and steps of the method of multipliers: both end far earlier unless rounding keeps them going.
 const STEPS: usize = 60;
@@ -82,6 +86,12 @@ impl Hull {
         squares.iter().map(|s| s.sqrt()).collect()
     }
 
+    /// How far answers lie from the point in these entries, at most.
+    pub(super) fn extent(&self, entries: Range<usize>) -> f64 {
+        let away = |vertex: &Vertex| distance(&vertex.z[entries.clone()], &self.point[entries.clone()]);
+        self.vertices.iter().map(away).fold(0.0, f64::max)
+    }
+
     /// The point.
     pub(crate) fn point(&self) -> &[f64] {
         &self.point
@@ -94,12 +104,16 @@ impl Hull {
 
     /// Moves to the point of the hull that is closest to the set.
     pub(crate) fn approach(&mut self, set: &dyn ConvexSet) -> Result<()> {
-        let zero = vec![0.0; self.point.len()];
-        self.minimize(&Smooth { set, linear: &zero, shift: &zero, concave: None })?;
+        self.come_close(set)?;
         if !self.is_uncertain() {
             self.prune();
         }
         Ok(())
+    }
+
+    fn come_close(&mut self, set: &dyn ConvexSet) -> Result<()> {
+        let zero = vec![0.0; self.point.len()];
+        self.minimize(&Smooth { set, linear: &zero, shift: &zero, concave: None })
     }
 
     /// The same with every entry counted in its unit, which the set is stated in.
@@ -109,8 +123,12 @@ impl Hull {
             vertex.z.iter_mut().zip(units).for_each(|(z, unit)| *z /= unit);
         }
         scaled.gather();
-        scaled.approach(set)?;
+        scaled.come_close(set)?;
         self.take_weights(&scaled);
+        // Units follow from the answers: those that are let go could come back in others, for ever.
+        if !self.is_uncertain() && self.vertices.len() > MOST_KEPT + 3 * self.point.len() {
+            self.prune();
+        }
         Ok(())
     }
 
@@ -150,16 +168,28 @@ impl Hull {
         Ok(decision)
     }
 
-    /// The largest last entry.
-    fn maximize_last(&mut self, set: &dyn ConvexSet, y: &mut Vec<f64>) -> Result<Decision> {
-        // Counted from the point, a large objective takes no digits from the rest.
+    /// The largest last entry, with every block and the objective in units of their own.
+    fn maximize_last(&mut self, set: &SharedSet, y: &mut Vec<f64>) -> Result<Decision> {
         let last = self.point.len() - 1;
-        let mut centred = self.clone();
-        centred.vertices.iter_mut().for_each(|v| v.z[last] -= self.point[last]);
-        centred.gather();
-        let decision = centred.maximize_centred(set, y)?;
-        self.take_weights(&centred);
-        Ok(decision)
+        y.resize(last + 1, 0.0);
+        let units = Units::of_extents(set, self);
+        let objective = units.entries()[last];
+        let mut scaled = self.clone();
+        for vertex in &mut scaled.vertices {
+            // Counted from the point, a large objective takes no digits from the rest.
+            vertex.z[last] -= self.point[last];
+            vertex.z.iter_mut().zip(units.entries()).for_each(|(z, unit)| *z /= unit);
+        }
+        scaled.gather();
+        let price = |y: f64, unit: f64| y * unit / objective;
+        let mut scaled_y: Vec<f64> =
+            y.iter().zip(units.entries()).map(|(y, unit)| price(*y, *unit)).collect();
+        let decision = scaled.maximize_centred(&units.of_set(set)?, &mut scaled_y)?;
+        self.take_weights(&scaled);
+        *y = scaled_y.iter().zip(units.entries()).map(|(y, unit)| y * objective / unit).collect();
+        let mut lam = y.clone();
+        lam[last] = -1.0;
+        Ok(Decision { lam, offset: objective * decision.offset })
     }
 
     fn maximize_centred(&mut self, set: &dyn ConvexSet, y: &mut Vec<f64>) -> Result<Decision> {

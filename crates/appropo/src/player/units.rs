@@ -7,16 +7,47 @@ use crate::error::Result;
 use crate::set::{ConvexSet, Product, SharedSet, Similarity, placed};
 use crate::vector;
 
-/// What counts as one unit of each constraint while answers are estimates: how much episodes vary, and how far they are
-/// off, before anything is learnt. A learner is then paid for every constraint by how much there is to learn for it,
-/// whatever it is measured in. Later answers change no unit: one that goes wrong would make its constraint count less.
+/// What counts as one unit of each constraint.
 ///
 /// λ = cᵦ(xᵦ − Γᵦ(xᵦ)) block by block separates x from a product for any cᵦ > 0.
 #[derive(Debug)]
 pub(super) struct Units(Vec<f64>);
 
+/// Extents up to this, relative to the size of the numbers, are rounding.
+const ROUNDING: f64 = 1e-12;
+
 impl Units {
-    /// Those of the answers of a hull; `None` where they are exact, or there is one constraint only.
+    /// Where an objective is maximised: how far answers differ in each constraint and in the objective, so that it makes no
+    /// difference whether money is in cents. They are powers of 2, and dividing by them leaves every digit as it is.
+    pub fn of_extents(set: &SharedSet, hull: &Hull) -> Self {
+        let mut units = vec![1.0; set.dim()];
+        each_block(set, 0, &mut |block, range| {
+            let point = &hull.point()[range.clone()];
+            let size = vector::norm(point);
+            let candidates = [hull.extent(range.clone()), block.distance(point), size];
+            let unit = candidates.into_iter().find(|unit| *unit > ROUNDING * size).unwrap_or(1.0);
+            units[range].fill(power_of_two(unit));
+        });
+        Self(units)
+    }
+
+    /// The same with the entries after the constraints as they are.
+    pub fn with_plain(mut self, constrained: usize) -> Self {
+        self.0[constrained..].fill(1.0);
+        self
+    }
+
+    /// Those of the constraints, with the entries after them of no account.
+    pub fn of_constraints(set: &SharedSet, hull: &Hull, constrained: usize) -> Self {
+        let mut units = Self::of_extents(set, hull);
+        units.0[constrained..].fill(f64::INFINITY);
+        units
+    }
+
+    /// While answers are estimates: how much episodes vary, and how far they are off, before anything is learnt. A learner is
+    /// then paid for every constraint by how much there is to learn for it, whatever it is measured in. Later answers change
+    /// no unit: one that goes wrong would make its constraint count less. `None` where answers are exact, or there is one
+    /// constraint only.
     pub fn of(set: &SharedSet, hull: &Hull) -> Option<Self> {
         let blocks = set.blocks().filter(|blocks| blocks.len() > 1 && hull.is_uncertain())?;
         let mut units = Vec::with_capacity(set.dim());
@@ -37,11 +68,20 @@ impl Units {
     }
 
     pub fn of_set(&self, set: &SharedSet) -> Result<SharedSet> {
-        let scaled = |(block, range): (&SharedSet, Range<usize>)| -> Result<SharedSet> {
-            Ok(Arc::new(Similarity::scale(Arc::clone(block), 1.0 / self.0[range.start])?))
-        };
-        let blocks = placed(set.blocks().unwrap_or(&[])).map(scaled);
-        Ok(Arc::new(Product::new(blocks.collect::<Result<_>>()?)))
+        self.of_block(set, 0)
+    }
+
+    fn of_block(&self, set: &SharedSet, start: usize) -> Result<SharedSet> {
+        if let Some(blocks) = set.blocks() {
+            let scaled = placed(blocks).map(|(block, range)| self.of_block(block, start + range.start));
+            return Ok(Arc::new(Product::new(scaled.collect::<Result<_>>()?)));
+        }
+        Ok(match self.0.get(start) {
+            Some(&unit) if unit != 1.0 && unit.is_finite() => {
+                Arc::new(Similarity::scale(Arc::clone(set), 1.0 / unit)?)
+            }
+            _ => Arc::clone(set),
+        })
     }
 
     /// A decision about points in these units, as one about points as they are.
@@ -54,6 +94,21 @@ impl Units {
         }
         Decision { lam, offset }
     }
+}
+
+/// Visits the sets that a product is made of, also where its factors are products.
+fn each_block(set: &SharedSet, start: usize, visit: &mut dyn FnMut(&SharedSet, Range<usize>)) {
+    match set.blocks() {
+        None => visit(set, start..start + set.dim()),
+        Some(blocks) => {
+            placed(blocks).for_each(|(block, range)| each_block(block, start + range.start, visit))
+        }
+    }
+}
+
+fn power_of_two(size: f64) -> f64 {
+    // Far from where squares vanish or overflow.
+    size.log2().round().clamp(-300.0, 300.0).exp2()
 }
 
 #[cfg(test)]

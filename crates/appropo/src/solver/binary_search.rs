@@ -74,6 +74,7 @@ pub fn binary_search<O: Respond>(
             value: certificate.z_bar.last().copied().filter(|_| reached),
             upper_bound: if is_infeasible { f64::NEG_INFINITY } else { top.upper_bound },
             ceiling: top.ceiling,
+            unit: 1.0,
             mixture,
             certificate,
             rounds,

@@ -23,6 +23,9 @@ pub struct Maximum {
     pub upper_bound: f64,
     /// The proof of that.
     pub ceiling: Option<Ceiling>,
+    /// What the tolerance of the gap counts in: the size of the value, or a millionth of the largest size of the objective among
+    /// all answers where that is more; 1 where it is 0 for all.
+    pub unit: f64,
     /// The mixed policy that reaches it; the closest one to the set where none is feasible.
     pub mixture: Mixed,
     /// The evidence that it is feasible, or that none is. Its last measurements are the objective's.
@@ -157,8 +160,18 @@ pub fn maximize(
     let mut record = Record::new(set.dim());
     let game = Game::new(&set, player, oracle, &rule, &mut record);
     let lead = Lead::new(constraints, &rule);
-    Search { game, criterion, top: Top::default(), best: None, step: 0.0, ended: 0, asking: None, lead }
-        .run(observer)
+    Search {
+        game,
+        criterion,
+        top: Top::default(),
+        best: None,
+        step: 0.0,
+        ended: 0,
+        asking: None,
+        largest: 0.0,
+        lead,
+    }
+    .run(observer)
 }
 
 /// [`maximize`] from where [`Round::state`](super::Round::state) was taken, with a player and an oracle that were made as
@@ -180,11 +193,12 @@ pub fn resume_maximize(
     let best = Confirmed::load(&mut loader, set.dim(), &|policy| oracle.fits(policy))?;
     let step = loader.get_where("a step", |step: &f64| (0.0..=f64::MAX).contains(step))?;
     let (ended, asking) = (loader.get()?, loader.get()?);
+    let largest = loader.get_where("the size of an objective", |size: &f64| *size >= 0.0)?;
     let mut lead = Lead::new(constraints, &rule);
     lead.load(&mut loader, set.dim())?;
     loader.finish()?;
     let game = Game::new(&set, player, oracle, &rule, &mut record);
-    Search { game, criterion, top, best, step, ended, asking, lead }.run(observer)
+    Search { game, criterion, top, best, step, ended, asking, largest, lead }.run(observer)
 }
 
 struct Search<'a> {
@@ -199,6 +213,8 @@ struct Search<'a> {
     ended: u64,
     /// The samples until which an open question may take.
     asking: Option<u64>,
+    /// The largest size of the objective among all answers.
+    largest: f64,
     lead: Lead,
 }
 
@@ -209,6 +225,11 @@ const SETTLED: f64 = 0.05;
 /// Standard errors by which fresh episodes must keep away from the set's edge: more than for feasibility, since a maximum
 /// lies at the edge and the best of several is taken.
 const SURE: f64 = 2.0;
+
+/// The least unit of the objective, in parts of its largest answer: a value of 0 has no size.
+const SMALL: f64 = 1e-6;
+/// Gains up to this, in units of the objective, are rounding.
+const ROUNDING: f64 = 1e-13;
 
 /// The first improvement that is asked for, in deviations of an episode, and how it changes once it was found or not.
 const FIRST_STEP: f64 = 0.1;
@@ -227,6 +248,8 @@ impl Search<'_> {
             let gain = match self.round(observer) {
                 Ok((gain, taken)) => {
                     responding += taken;
+                    let size = self.criterion.value(&self.game.record.latest().1.z_hat).abs();
+                    self.largest = self.largest.max(size);
                     gain
                 }
                 // What was found before is not lost.
@@ -277,8 +300,8 @@ impl Search<'_> {
 
     fn question(&mut self, is_first: bool, observer: &mut dyn Observer) -> Result<(f64, Duration)> {
         let is_pursuing = self.pursuit()?.is_pursuing();
-        let Self { game, criterion, top, best, step, ended, asking, lead } = self;
-        let rest = |to: &mut Saver| save(top, best, (*step, *ended, *asking), lead, to);
+        let Self { game, criterion, top, best, step, ended, asking, largest, lead } = self;
+        let rest = |to: &mut Saver| save(top, best, (*step, *ended, *asking, *largest), lead, to);
         if !is_first && !is_pursuing {
             return Ok((0.0, game.round(&rest, observer)?));
         }
@@ -339,7 +362,7 @@ impl Search<'_> {
     }
 
     fn save(&self, to: &mut Saver) {
-        save(&self.top, &self.best, (self.step, self.ended, self.asking), &self.lead, to);
+        save(&self.top, &self.best, (self.step, self.ended, self.asking, self.largest), &self.lead, to);
     }
 
     fn reason_to_stop(&mut self, gain: f64) -> Result<Option<Stop>> {
@@ -360,7 +383,9 @@ impl Search<'_> {
             return self.improve(gain);
         }
         let has_bound = self.game.record.latest().1.bound.is_some();
-        let is_done = self.is_at_the_top() || !has_bound && gain <= self.game.rule.tolerance;
+        let is_done = self.is_at_the_top()
+            || self.has_nothing_to_gain(gain)
+            || !has_bound && gain <= self.game.rule.tolerance * self.unit();
         Ok(is_done.then_some(Stop::Reached))
     }
 
@@ -449,7 +474,20 @@ impl Search<'_> {
     fn is_at_the_top(&self) -> bool {
         let (z_bar, tolerance) = (self.game.record.z_bar(), self.game.rule.tolerance);
         let gap = self.top.upper_bound - self.criterion.value(z_bar);
-        self.game.set.contains(z_bar, tolerance) && gap <= tolerance
+        self.game.set.contains(z_bar, tolerance) && gap <= tolerance * self.unit()
+    }
+
+    /// What the tolerance counts in for the objective, so that its own unit makes no difference.
+    fn unit(&self) -> f64 {
+        let size = self.criterion.value(self.game.record.z_bar()).abs().max(SMALL * self.largest);
+        if size > 0.0 { size } else { 1.0 }
+    }
+
+    /// Whether the best policy at the prices in force is no better than the mixture: what is left of the gap is the rounding of
+    /// its proof.
+    fn has_nothing_to_gain(&self, gain: f64) -> bool {
+        gain <= ROUNDING * self.unit()
+            && self.game.set.contains(self.game.record.z_bar(), self.game.rule.tolerance)
     }
 
     /// The measurements of the best mixture with the constraints held.
@@ -486,6 +524,7 @@ impl Search<'_> {
             value,
             upper_bound: if is_infeasible { f64::NEG_INFINITY } else { self.top.upper_bound },
             ceiling: self.top.ceiling.take(),
+            unit: self.unit(),
             mixture,
             certificate,
             rounds: record.rounds(),
@@ -500,7 +539,7 @@ impl Search<'_> {
 fn save(
     top: &Top,
     best: &Option<Confirmed>,
-    (step, ended, asking): (f64, u64, Option<u64>),
+    (step, ended, asking, largest): (f64, u64, Option<u64>, f64),
     lead: &Lead,
     to: &mut Saver,
 ) {
@@ -509,6 +548,7 @@ fn save(
     to.put(&step);
     to.put(&ended);
     to.put(&asking);
+    to.put(&largest);
     lead.save(to);
 }
 

@@ -221,6 +221,7 @@ impl Search<'_> {
         let (mixture, z_bar) = best.map_or((mixture, z_bar), |best| (best.mixture, best.z));
         let rounds = self.progress.games.rounds;
         Maximum {
+            unit: 1.0,
             value,
             upper_bound: f64::INFINITY,
             ceiling: None,

@@ -12,6 +12,7 @@ mod maximize_model_based;
 mod model_based;
 mod multipliers;
 mod observer;
+mod pareto;
 mod record;
 
 pub use appropo::{Goal, Solution, Stop, StopRule, appropo, resume};
@@ -24,3 +25,7 @@ pub use maximize_model_based::{maximize_model_based, resume_maximize_model_based
 pub use model_based::{MakePlayer, appropo_model_based, resume_model_based};
 pub use multipliers::Pace;
 pub use observer::{Doubts, Judgement, Observer, Observers, Phase, Progress, Round};
+pub use pareto::{
+    Approximation, FrontBound, FrontPoint, MOST_MEASURES, Pareto, ParetoProgress, ParetoRule, ParetoWatch,
+    approximation, pareto_front, ranges,
+};

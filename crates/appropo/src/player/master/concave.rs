@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Decision, Hull, LEAST_SIZE, STEPS, Smooth, Vertex, project};
+use super::{Decision, Hull, LEAST_SIZE, STEPS, Smooth, Units, Vertex, project};
 use crate::error::{Error, Result};
 use crate::set::{ConvexSet, Lift, Product, SharedSet};
 use crate::utility::Criterion;
@@ -17,7 +17,7 @@ impl Hull {
         y: &mut Vec<f64>,
     ) -> Result<Decision> {
         if !criterion.is_share() {
-            return self.maximize_function(set, criterion, y);
+            return self.maximize_in_units(set, criterion, y);
         }
         let mut per_step = self.per_step(criterion)?;
         let cone = per_step_set(set, criterion);
@@ -34,6 +34,30 @@ impl Hull {
         let (height, prices) = (rest[0], &rest[1..]);
         let lam = y.iter().chain(prices).copied().chain([-tau]).collect();
         Ok(Decision { lam, offset: -height })
+    }
+
+    /// The method of multipliers with every constraint in units of its own. f is what it is of the entries as they are.
+    fn maximize_in_units(
+        &mut self,
+        set: &SharedSet,
+        criterion: &Criterion,
+        y: &mut Vec<f64>,
+    ) -> Result<Decision> {
+        let constrained = self.point.len() - criterion.dim();
+        let units = Units::of_extents(set, self).with_plain(constrained);
+        let mut scaled = self.clone();
+        for vertex in &mut scaled.vertices {
+            vertex.z.iter_mut().zip(units.entries()).for_each(|(z, unit)| *z /= unit);
+        }
+        scaled.gather();
+        y.resize(self.point.len(), 0.0);
+        let mut scaled_y: Vec<f64> = y.iter().zip(units.entries()).map(|(y, unit)| y * unit).collect();
+        let Decision { mut lam, offset } =
+            scaled.maximize_function(&units.of_set(set)?, criterion, &mut scaled_y)?;
+        self.take_weights(&scaled);
+        *y = scaled_y.iter().zip(units.entries()).map(|(y, unit)| y / unit).collect();
+        lam.iter_mut().zip(units.entries()).for_each(|(lam, unit)| *lam /= unit);
+        Ok(Decision { lam, offset })
     }
 
     /// What every answer measures per step, (z, 1, v)/L for z = (z, v, L), weighed by its steps: mixtures of policies are
