@@ -102,6 +102,7 @@ fn kind(kind: &Kind) -> Value {
         Kind::True => json!({ "const": true }),
         Kind::Name => json!({ "type": "string", "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]+$" }),
         Kind::Names => json!({ "type": "array", "items": self::kind(&Kind::Name), "minItems": 1 }),
+        Kind::NamesOrNone => json!({ "type": "array", "items": self::kind(&Kind::Name) }),
         Kind::Word(words) => one_of(words),
         Kind::Measures => {
             let text = json!({ "type": "string" });

@@ -81,6 +81,13 @@ fn all_of_a_model_is_read() {
     assert_eq!(variables[2].values, Values::Numbers(vec![0.5, 1.0, 0.25, 0.25]));
 }
 
+/// An initial state that was named twice was twice as likely.
+#[test]
+fn an_initial_state_counts_once() {
+    let model = read("door.drn", door().replace("broken init", "init broken init")).unwrap();
+    assert_eq!(model.start(), [(0, 0.5), (2, 0.5)]);
+}
+
 #[test]
 fn every_format_keeps_all_of_it() {
     let model = read("door.drn", door()).unwrap();

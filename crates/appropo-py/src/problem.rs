@@ -79,13 +79,12 @@ impl Env {
             Some(file) => {
                 let mut options = Table::new([("model", file)]);
                 options.set("checksum", model.0.checksum());
-                let lists = [("rewards", asked.rewards), ("reach", Some(asked.reach))];
-                let more = [("time", Some(asked.time)), ("end", Some(asked.end))];
-                for (key, names) in lists.into_iter().chain(more) {
-                    if let Some(names) = names.filter(|names| !names.is_empty()) {
+                for (key, names) in [("reach", &asked.reach), ("time", &asked.time), ("end", &asked.end)] {
+                    if !names.is_empty() {
                         options.set(key, names.as_slice());
                     }
                 }
+                asked.rewards.iter().for_each(|names| options.set("rewards", names.as_slice()));
                 spec.stated_as(appropo::env::explicit::NAME, options)
             }
         };

@@ -61,6 +61,9 @@ def test_a_file_is_a_world(drone: ap.Model, tmp_path: Path) -> None:
     # Gliding until it is there costs 3 and never fails; pressing on costs 2 and delivers 0.95.
     result = ap.maximize(problem, "reach(delivered)")
     assert result.value == pytest.approx(0.95 + 0.05 * 0.4, abs=1e-9)
+    none = ap.Problem(drone.measuring(reach="crashed", rewards=[]), discount=1)
+    assert list(none.measures) == ["steps", "reach(crashed)"]
+    assert "rewards = []" in none.resolved()
     # A run names the file, so that it can be taken up and checked from anywhere.
     assert f'model = "{tmp_path / "drone.drn"}"' in problem.resolved()
 

@@ -103,7 +103,7 @@ fn reaching_several_labels_agrees_with_counting_paths() {
         let labels: Vec<Label> = (0..3u32)
             .map(|i| Label {
                 name: format!("l{i}"),
-                states: (0..7).filter(|s| (s + i + seed as u32) % 3 == 0).collect(),
+                states: (0..7).filter(|s| (s + i + seed as u32).is_multiple_of(3)).collect(),
             })
             .collect();
         let sets = labels.clone();

@@ -379,7 +379,7 @@ fn wrong(kind: &'static Kind) -> Vec<(Value, Vec<Step>, String)> {
             (" ".into(), vec![], "empty".into()),
         ],
         Kind::Word(_) => vec![text("no-such-word"), (Value::Flag(true), vec![], "found true".into())],
-        Kind::Names => {
+        Kind::Names | Kind::NamesOrNone => {
             let names = |value: Value| Value::List(vec!["a".into(), value]);
             vec![(names(Value::Integer(3)), item(1), "found the number 3".into()), text("a")]
         }

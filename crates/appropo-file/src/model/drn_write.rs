@@ -28,6 +28,7 @@ pub fn write(model: &ExplicitModel) -> String {
     labels.push((START.into(), start.iter().peekable()));
     labels.sort_by(|a, b| a.0.cmp(&b.0));
     let has_state_rewards = model.rewards().iter().any(|structure| !structure.states.is_empty());
+    let mut values = String::new();
     for state in 0..states {
         let _ = write!(out, "state {state}");
         if has_state_rewards {
@@ -40,9 +41,10 @@ pub fn write(model: &ExplicitModel) -> String {
         }
         out.push('\n');
         if let Some(valuations) = model.valuations() {
-            out.push_str("//[");
-            valuations.write(state, "\t& ", &mut out);
-            out.push_str("]\n");
+            values.clear();
+            valuations.write(state, "\t& ", &mut values);
+            // A name with the end of a line in it must not begin another.
+            let _ = writeln!(out, "//[{}]", values.replace(['\n', '\r'], " "));
         }
         for (number, choice) in model.choices_of(state).enumerate() {
             match (model.choice_labels(), model.choice_label(choice)) {

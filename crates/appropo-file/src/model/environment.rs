@@ -40,6 +40,9 @@ pub fn environment(given: &Given, path: &str) -> Result<EnvSpec> {
 
 /// The names that stand at a key, each of which the model must have.
 fn named(entry: &Entry, key: &str, model: &ExplicitModel) -> Result<Vec<String>> {
+    if entry.is_empty_list() {
+        return Ok(Vec::new());
+    }
     entry
         .items()?
         .iter()

@@ -117,9 +117,10 @@ fn index<'l>(lines: &Lines, rest: &'l [u8], what: &str, count: usize) -> Result<
     let (found, rest) = word(rest);
     match whole(found) {
         Some(index) if index < count => Ok((index, rest)),
-        Some(index) => {
-            Err(lines.error(format!("{what} {index} does not exist; expected one from 0 to {}", count - 1)))
-        }
+        Some(index) => Err(lines.error(format!(
+            "{what} {index} does not exist; expected one from 0 to {}",
+            count.saturating_sub(1)
+        ))),
         None => Err(lines.error(wrong(found, &format!("the number of a {what}")))),
     }
 }

@@ -161,7 +161,7 @@ impl<R: Read> Archive<R> {
 fn number(field: &[u8]) -> Option<u64> {
     if field[0] & 0x80 != 0 {
         let (high, low) = field.split_at(field.len() - 8);
-        let is_small = high[0] == 0x80 && high[1..].iter().all(|byte| *byte == 0);
+        let is_small = high.first() == Some(&0x80) && high[1..].iter().all(|byte| *byte == 0);
         return is_small.then(|| low.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)));
     }
     let digits = std::str::from_utf8(field).ok()?.trim_matches(['\0', ' ']);

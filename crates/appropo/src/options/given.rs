@@ -202,7 +202,10 @@ impl<'a> Entry<'a> {
             Kind::True => Err(self.error("found false; write true, or leave the key out")),
             Kind::Name => self.name().map(drop),
             Kind::Word(words) => self.word(words.iter().map(|(word, _)| *word)),
-            Kind::Names => self.items()?.iter().try_for_each(|item| item.name().map(drop)),
+            Kind::NamesOrNone if self.is_empty_list() => Ok(()),
+            Kind::Names | Kind::NamesOrNone => {
+                self.items()?.iter().try_for_each(|item| item.name().map(drop))
+            }
             Kind::Map(_, None) => self.text().map(drop),
             Kind::Map(_, Some(keys)) if self.is_table() => self.table(*keys).map(drop),
             Kind::Map(_, Some(_)) if self.is_text() => Ok(()),
@@ -356,6 +359,11 @@ impl<'a> Entry<'a> {
             path: self.path.iter().cloned().chain([Step::Item(i)]).collect(),
         };
         Ok(items.iter().enumerate().map(item).collect())
+    }
+
+    /// Whether it is a list without items.
+    pub fn is_empty_list(&self) -> bool {
+        matches!(self.value, Value::List(items) if items.is_empty())
     }
 
     /// The items of a list, or the value itself.

@@ -56,6 +56,8 @@ pub enum Kind {
     Word(&'static [(&'static str, &'static str)]),
     /// Texts that are shown to people.
     Names,
+    /// The same, or none of them.
+    NamesOrNone,
     /// The name of a map, its text, or where there are keys for that how to draw one.
     Map(&'static [(&'static str, &'static str)], Option<&'static [Key]>),
     /// One number an entry of the measures, or one of [`VECTORS`].

@@ -236,8 +236,11 @@ impl ModelBuilder {
         Ok(())
     }
 
-    /// Episodes start in one of these states, each as likely as the others.
+    /// Episodes start in one of these states, each as likely as the others, however often it is named.
     pub fn start_evenly(&mut self, states: &[u32]) -> Result<()> {
+        let mut states = states.to_vec();
+        states.sort_unstable();
+        states.dedup();
         states.iter().try_for_each(|state| self.start(*state as usize, 1.0 / states.len() as f64))
     }
 
@@ -255,6 +258,14 @@ impl ModelBuilder {
         }
         self.choices.push(self.rows.len() as u32);
         self.rows.push(self.targets.len() as u32);
+        self.start.sort_by_key(|(state, _)| *state);
+        self.start.dedup_by(|b, a| {
+            let is_same = a.0 == b.0;
+            if is_same {
+                a.1 += b.1;
+            }
+            is_same
+        });
         let sum: f64 = self.start.iter().map(|(_, probability)| probability).sum();
         if self.start.is_empty() {
             return Err(Error::Model("no state is initial; say where episodes start".into()));

@@ -42,9 +42,9 @@ pub(crate) static ENTRY: EnvEntry = EnvEntry {
         ),
         Key::optional(
             "rewards",
-            Kind::Names,
+            Kind::NamesOrNone,
             "[\"energy\"]",
-            "The reward structures that are measures; by default all.",
+            "The reward structures that are measures; by default all, and none where the list is empty.",
         ),
         Key::optional(
             "reach",
