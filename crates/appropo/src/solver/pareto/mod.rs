@@ -146,8 +146,15 @@ pub fn pareto_front(
     let mut answers = Answers::new(oracle);
     let (certificate, mixture) = feasible_point(set, measures, &mut answers, rule)?;
     let is_feasible = certificate.verdict == Verdict::Feasible;
-    let mut search =
-        Search { set, rule, answers, supports: Vec::new(), points: Vec::new(), units: Vec::new() };
+    let mut search = Search {
+        set,
+        rule,
+        answers,
+        supports: Vec::new(),
+        points: Vec::new(),
+        units: Vec::new(),
+        is_at_ends: true,
+    };
     let stop = match is_feasible {
         true => search.run(measures, watch)?,
         false => {
@@ -210,6 +217,8 @@ struct Search<'a> {
     /// u of every support.
     points: Vec<Vec<f64>>,
     units: Vec<f64>,
+    /// Whether the ends of the front are still looked for.
+    is_at_ends: bool,
 }
 
 /// A corner of the outer approximation, with what is known of it.
@@ -239,7 +248,9 @@ impl Search<'_> {
             Some((_, support)) => support.weights.iter().map(|(index, _)| *index).collect(),
             None => (0..self.answers.known.len()).collect(),
         };
-        let tolerance = PRECISION * self.rule.epsilon * size;
+        // Of a direction that is tilted, what it is tilted towards must be as exact.
+        let precision = if self.is_at_ends { TILT * PRECISION } else { PRECISION };
+        let tolerance = precision * self.rule.epsilon * size;
         let found = support(self.set, w, &start, &mut self.answers, tolerance)?;
         let (_, z) = self.answers.mixed(&found.weights);
         let bound = found.bound;
@@ -260,6 +271,7 @@ impl Search<'_> {
             self.ask(&(0..measures).map(tilt).collect::<Vec<_>>())?;
         }
         self.units = ranges(self.points[measures..].iter().map(Vec::as_slice), measures);
+        self.is_at_ends = false;
         Ok(())
     }
 
@@ -301,7 +313,8 @@ impl Search<'_> {
             let (number, gap) = (farthest.number, farthest.beyond.distance);
             let progress = ParetoProgress { calls: self.answers.calls, points: points.len(), gap };
             let is_ended = watch(&progress)?.is_break();
-            if gap <= self.rule.epsilon {
+            // The vertices may fall short of the ends by as much as a direction is left open.
+            if gap <= (1.0 - 2.0 * PRECISION) * self.rule.epsilon {
                 return Ok(Stop::Reached);
             }
             if is_ended {
