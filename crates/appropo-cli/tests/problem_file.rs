@@ -94,6 +94,7 @@ fn rich() -> Vec<(String, String)> {
         ("bandit\"\narms = 3\nhorizon = 5", "arms"),
         ("garnet\"\nstates = 5\nactions = 2\nbranching = 2\nmeasures = 1\nseed = 9", "m"),
         ("gridworld\"\nsize = 6\nmacro_cell = 2\nnoise = 0.1\nseed = 9", "reward"),
+        ("resource-gathering\"\ndanger = 0.2", "killed"),
     ];
     problems.extend(worlds.iter().map(|(world, measure)| {
         format!(

@@ -52,7 +52,8 @@ pub struct FrontVertex {
 /// A half-space that no feasible policy leaves: weights·values ≤ bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrontFace {
-    /// Positive for measures to be large, negative for those to be small, or 0.
+    /// Positive for measures to be large, negative for those to be small, or 0; the other way round where the worst of a
+    /// single measure is bounded.
     pub weights: Vec<f64>,
     /// The bound.
     pub bound: f64,

@@ -81,6 +81,7 @@ impl Outcome {
     pub fn nearest(&self, problem: &Problem) -> Option<Nearest> {
         let certificate = &self.certificate;
         let is_nearest = certificate.verdict == Verdict::Infeasible
+            && certificate.lower_bound > certificate.tolerance
             && certificate.distance - certificate.lower_bound
                 <= certificate.tolerance * (1.0 + certificate.distance);
         if !is_nearest {

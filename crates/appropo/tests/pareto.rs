@@ -146,7 +146,7 @@ fn fronts_of_random_models_hold_in_every_direction() {
     for seed in 0..6 {
         let size = garnet::Size { states: 15, actions: 3, branching: 3, measures: 4 };
         let world = garnet::world(size, &mut random::generator(seed)).unwrap();
-        let count = 2 + seed as usize % 2;
+        let count = 2 + seed as usize % 3;
         let ball = Ball::new(vec![1.0], 2.0).unwrap();
         let constraints = match seed % 3 {
             0 => vec![],
@@ -158,7 +158,7 @@ fn fronts_of_random_models_hold_in_every_direction() {
         let measures: Vec<FrontMeasure> = (0..count)
             .map(|i| FrontMeasure { measure: format!("m[{i}]"), direction: direction(i) })
             .collect();
-        let epsilon = if count == 2 { 1e-6 } else { 0.02 };
+        let epsilon = [1e-6, 0.02, 0.05][count - 2];
         let found = front(&problem, &measures, &ParetoRule::default().epsilon(epsilon));
         assert!(found.gap <= epsilon && found.stop == Stop::Reached, "seed {seed}: {}", found.gap);
         let rng = &mut random::generator(100 + seed);

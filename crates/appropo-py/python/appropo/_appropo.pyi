@@ -223,6 +223,93 @@ class ExplicitModel:
     def write(self, /, path: str | PathLike[str]) -> None:
         """
         Writes the model into a file that is not there yet.
+class Front:
+    """
+    The Pareto front of several measures.
+    """
+    @property
+    def bounds(self, /) -> Incomplete:
+        """
+        The bound of each face.
+        """
+    @property
+    def corners(self, /) -> Incomplete:
+        """
+        The corners of the outer approximation, in the same way.
+        """
+    def csv(self, /, problem: Problem) -> str:
+        """
+        The vertices as a table of text.
+        """
+    @property
+    def distances(self, /) -> tuple[float, float]:
+        """
+        How far the best mixture is from the constraints, and how far any is at least.
+        """
+    @property
+    def epsilon(self, /) -> float:
+        """
+        The gap that was asked for.
+        """
+    @property
+    def gap(self, /) -> float:
+        """
+        How far what was found and what was proved are apart, in these ranges.
+        """
+    def measurements(self, /, problem: Problem, vertex: SupportsIndex) -> list[tuple[str, list[float]]] | None:
+        """
+        All that a vertex measures, by the names of the measures.
+        """
+    @property
+    def measures(self, /) -> list[tuple[str, str]]:
+        """
+        The measures, each with "maximize" or "minimize".
+        """
+    @property
+    def oracle_calls(self, /) -> int:
+        """
+        How often the oracle was asked.
+        """
+    def policy(self, /, problem: Problem, vertex: SupportsIndex) -> Policy | None:
+        """
+        The mixed policy of a vertex, by its number.
+        """
+    def report(self, /, problem: Problem, plan: Plan) -> str:
+        """
+        The page.
+        """
+    def save(self, /, problem: Problem, plan: Plan, folder: str | PathLike[str]) -> None:
+        """
+        Writes the front into a new folder.
+        """
+    @property
+    def sentence(self, /) -> str:
+        """
+        What was found, in a sentence.
+        """
+    @property
+    def units(self, /) -> Incomplete:
+        """
+        The range of each measure over the front.
+        """
+    @property
+    def verdict(self, /) -> str:
+        """
+        "feasible", "infeasible" or "undecided": of the constraints.
+        """
+    def verify(self, /, problem: Problem) -> tuple[str, bool]:
+        """
+        Computes the claim again: what was checked of it, and whether it holds.
+        """
+    @property
+    def vertices(self, /) -> Incomplete:
+        """
+        The vertices: a row each, a column for each measure.
+        """
+    @property
+    def weights(self, /) -> Incomplete:
+        """
+        The weights of the faces, in the same way.
         """
 
 @final
@@ -262,6 +349,10 @@ class Outcome:
     """
     What came out of a solve.
     """
+    def advice(self, /, problem: Problem) -> list[str]:
+        """
+        Prices and the nearest that can be had, in sentences.
+        """
     @property
     def certificate(self, /) -> dict[str, Any]:
         """
@@ -326,6 +417,10 @@ class Outcome:
         """
         Refuses policies of Python's that can't act.
         """
+    def nearest(self, /, problem: Problem) -> list[tuple[str, float]] | None:
+        """
+        The closest that any policy comes where nothing is feasible: names and values.
+        """
     @property
     def objective(self, /) -> tuple[float | None, tuple[float, float] | None, float | None]:
         """
@@ -339,6 +434,10 @@ class Outcome:
     def policy(self, /, problem: Problem) -> Policy:
         """
         The mixed policy.
+        """
+    def prices(self, /, problem: Problem) -> list[tuple[str, str, float]]:
+        """
+        What loosening each constraint is worth: its name, what is loosened, and the price.
         """
     @property
     def reason(self, /) -> str:
@@ -525,6 +624,11 @@ def main(arguments: SupportsGetItem[int, str]) -> int:
 def outcome(problem: Problem, folder: str | PathLike[str], oracle: Any | None = None) -> Outcome:
     """
     The outcome of the run in a folder.
+    """
+
+def pareto(problem: Problem, plan: Plan, measures: SupportsGetItem[int, tuple[str, bool]], epsilon: SupportsFloat | SupportsIndex, calls: SupportsIndex) -> Front:
+    """
+    The front of measures, each with whether it is to be large, to a gap of `epsilon`.
     """
 
 def record(problem: Problem, policy: Policy | None, episodes: SupportsIndex, epsilon: SupportsFloat | SupportsIndex, seed: SupportsIndex) -> Dataset:

@@ -77,7 +77,7 @@ pub struct FrontPoint {
 /// A half-space that no feasible policy leaves: w·u ≤ bound.
 #[derive(Debug, Clone)]
 pub struct FrontBound {
-    /// w ≥ 0.
+    /// w ≥ 0, or −1 for the lower bound of a single measure.
     pub weights: Vec<f64>,
     /// The bound.
     pub bound: f64,
@@ -146,8 +146,15 @@ pub fn pareto_front(
     let mut answers = Answers::new(oracle);
     let (certificate, mixture) = feasible_point(set, measures, &mut answers, rule)?;
     let is_feasible = certificate.verdict == Verdict::Feasible;
-    let mut search =
-        Search { set, rule, answers, supports: Vec::new(), points: Vec::new(), units: Vec::new() };
+    let mut search = Search {
+        set,
+        rule,
+        answers,
+        supports: Vec::new(),
+        points: Vec::new(),
+        units: Vec::new(),
+        is_at_ends: true,
+    };
     let stop = match is_feasible {
         true => search.run(measures, watch)?,
         false => {
@@ -210,6 +217,8 @@ struct Search<'a> {
     /// u of every support.
     points: Vec<Vec<f64>>,
     units: Vec<f64>,
+    /// Whether the ends of the front are still looked for.
+    is_at_ends: bool,
 }
 
 /// A corner of the outer approximation, with what is known of it.
@@ -228,7 +237,7 @@ impl Search<'_> {
         let largest =
             |i: usize| self.answers.known.iter().map(|(_, z)| z[constrained + i].abs()).fold(0.0, f64::max);
         let unit = |i: usize| self.units.get(i).copied().unwrap_or_else(|| largest(i));
-        let size: f64 = (0..w.len()).map(|i| w[i] * unit(i)).sum();
+        let size: f64 = (0..w.len()).map(|i| w[i].abs() * unit(i)).sum();
         // The best of what was found before is feasible; so is some mixture of the answers of the first phase.
         let value = |(_, support): &&(Vec<f64>, Support)| {
             let (_, z) = self.answers.mixed(&support.weights);
@@ -239,7 +248,9 @@ impl Search<'_> {
             Some((_, support)) => support.weights.iter().map(|(index, _)| *index).collect(),
             None => (0..self.answers.known.len()).collect(),
         };
-        let tolerance = PRECISION * self.rule.epsilon * size;
+        // Of a direction that is tilted, what it is tilted towards must be as exact.
+        let precision = if self.is_at_ends { TILT * PRECISION } else { PRECISION };
+        let tolerance = precision * self.rule.epsilon * size;
         let found = support(self.set, w, &start, &mut self.answers, tolerance)?;
         let (_, z) = self.answers.mixed(&found.weights);
         let bound = found.bound;
@@ -260,6 +271,11 @@ impl Search<'_> {
             self.ask(&(0..measures).map(tilt).collect::<Vec<_>>())?;
         }
         self.units = ranges(self.points[measures..].iter().map(Vec::as_slice), measures);
+        self.is_at_ends = false;
+        // No feasible policy has less of a measure: below that the outer approximation need not be looked at.
+        for i in 0..measures {
+            self.ask(&(0..measures).map(|j| if i == j { -1.0 } else { 0.0 }).collect::<Vec<_>>())?;
+        }
         Ok(())
     }
 
@@ -301,7 +317,8 @@ impl Search<'_> {
             let (number, gap) = (farthest.number, farthest.beyond.distance);
             let progress = ParetoProgress { calls: self.answers.calls, points: points.len(), gap };
             let is_ended = watch(&progress)?.is_break();
-            if gap <= self.rule.epsilon {
+            // The vertices may fall short of the ends by as much as a direction is left open.
+            if gap <= (1.0 - 2.0 * PRECISION) * self.rule.epsilon {
                 return Ok(Stop::Reached);
             }
             if is_ended {
@@ -396,7 +413,7 @@ pub fn ranges<'a>(points: impl Iterator<Item = &'a [f64]> + Clone, measures: usi
 #[derive(Debug, Clone, PartialEq)]
 pub struct Approximation {
     /// Nothing inside all half-spaces lies further beyond the points' hull, in the units given; infinite where some measure
-    /// has no bound by itself.
+    /// has no bounds by itself.
     pub gap: f64,
     /// The corners of the half-spaces' intersection.
     pub corners: Vec<Vec<f64>>,
@@ -404,7 +421,8 @@ pub struct Approximation {
     pub used: Vec<bool>,
 }
 
-/// How far the hull of `points`, and all they dominate, is from the half-spaces w·u ≤ h with w ≥ 0.
+/// How far the hull of `points`, and all they dominate, is from the half-spaces w·u ≤ h, with w ≥ 0 but for lower bounds of
+/// single measures.
 pub fn approximation(points: &[&[f64]], bounds: &[(Vec<f64>, f64)], units: &[f64]) -> Result<Approximation> {
     let in_units = |u: &[f64]| -> Vec<f64> { u.iter().zip(units).map(|(u, unit)| u / unit).collect() };
     let points: Vec<Vec<f64>> = points.iter().map(|u| in_units(u)).collect();
@@ -431,6 +449,7 @@ fn outer_approximation(
     let measures = units.len();
     let scaled = |w: &[f64]| -> Vec<f64> { w.iter().zip(units).map(|(w, unit)| w * unit).collect() };
     let mut upper = vec![(f64::INFINITY, None); measures];
+    let mut lower = vec![(f64::NEG_INFINITY, None); measures];
     let mut faces = vec![None; bounds.len()];
     for (place, (w, h)) in bounds.iter().enumerate() {
         let mut entries = (0..measures).filter(|i| w[*i] != 0.0);
@@ -438,14 +457,17 @@ fn outer_approximation(
             let bound = h / (w[i] * units[i]);
             if w[i] > 0.0 && bound < upper[i].0 {
                 upper[i] = (bound, Some(place));
+            } else if w[i] < 0.0 && bound > lower[i].0 {
+                lower[i] = (bound, Some(place));
             }
         }
     }
-    for (face, (_, place)) in upper.iter().enumerate() {
+    for (face, (_, place)) in upper.iter().chain(&lower).enumerate() {
         faces[(*place)?] = Some(face);
     }
-    let lower = |i: usize| points.iter().map(|u| u[i]).fold(upper[i].0, f64::min) - 1.0;
-    let lower: Vec<f64> = (0..measures).map(lower).collect();
+    // A measure that is the same for all has a box without width.
+    let least = |i: usize| points.iter().map(|u| u[i]).fold(lower[i].0, f64::min).min(upper[i].0 - SAME);
+    let lower: Vec<f64> = (0..measures).map(least).collect();
     let mut outer = Outer::new(&lower, &upper.iter().map(|(bound, _)| *bound).collect::<Vec<_>>());
     for (place, (w, h)) in bounds.iter().enumerate() {
         if faces[place].is_none() && h.is_finite() && w.iter().all(|w| *w >= 0.0) {

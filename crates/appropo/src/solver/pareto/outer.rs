@@ -13,6 +13,8 @@ pub(super) struct Outer {
     corners: Vec<Corner>,
     /// Corners so far, which number them.
     made: usize,
+    /// Corners up to this far from a face lie on it.
+    on_face: f64,
 }
 
 /// A corner and the faces it lies on, in increasing order.
@@ -23,8 +25,9 @@ pub(super) struct Corner {
     faces: Vec<usize>,
 }
 
-/// Corners up to this far from a face lie on it, in units of the front's ranges.
+/// Corners up to this far from a face lie on it, in units of the front's ranges, and this many roundings of the largest corner.
 const ON_FACE: f64 = 1e-11;
+const ROUNDINGS: f64 = 16.0;
 
 /// More corners than this mean too many measures, or too small an ε.
 pub(super) const MOST_CORNERS: usize = 50_000;
@@ -44,7 +47,9 @@ impl Outer {
             faces.sort_unstable();
             Corner { number, at, faces }
         };
-        Self { dim, faces, corners: (0..1 << dim).map(corner).collect(), made: 1 << dim }
+        let size = lower.iter().chain(upper).fold(0.0, |size: f64, end| size.max(end.abs()));
+        let on_face = ON_FACE + ROUNDINGS * f64::EPSILON * size;
+        Self { dim, faces, corners: (0..1 << dim).map(corner).collect(), made: 1 << dim, on_face }
     }
 
     pub fn corners(&self) -> &[Corner] {
@@ -74,13 +79,13 @@ impl Outer {
         scale(&mut w, 1.0 / length);
         let h = h / length;
         let beyond: Vec<f64> = self.corners.iter().map(|corner| dot(&w, &corner.at) - h).collect();
-        if !beyond.iter().any(|beyond| *beyond > ON_FACE) {
+        if !beyond.iter().any(|beyond| *beyond > self.on_face) {
             return None;
         }
         let face = self.faces.len();
         let mut new = Vec::new();
-        for (a, inside) in self.corners.iter().enumerate().filter(|(a, _)| beyond[*a] < -ON_FACE) {
-            for (b, outside) in self.corners.iter().enumerate().filter(|(b, _)| beyond[*b] > ON_FACE) {
+        for (a, inside) in self.corners.iter().enumerate().filter(|(a, _)| beyond[*a] < -self.on_face) {
+            for (b, outside) in self.corners.iter().enumerate().filter(|(b, _)| beyond[*b] > self.on_face) {
                 let Some(mut faces) = self.edge(inside, outside) else { continue };
                 faces.push(face);
                 let t = beyond[a] / (beyond[a] - beyond[b]);
@@ -89,14 +94,14 @@ impl Outer {
             }
         }
         self.faces.push((w, h));
-        let mut place = 0;
+        let (mut place, on_face) = (0, self.on_face);
         self.corners.retain_mut(|corner| {
             let beyond = beyond[place];
             place += 1;
-            if beyond.abs() <= ON_FACE {
+            if beyond.abs() <= on_face {
                 corner.faces.push(face);
             }
-            beyond <= ON_FACE
+            beyond <= on_face
         });
         for mut corner in new {
             corner.number = self.made;
