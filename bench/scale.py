@@ -2,7 +2,7 @@
 
     python3 bench/scale.py [SIDES...]        maps of 100, 300, 1000 and 3000 cells a side unless named
 
-Prints one row a map, then how much longer the smallest takes with value iteration and as one conic programme by Clarabel.
+Prints one row a map, then how much longer 100 by 100 takes with value iteration and as one conic programme by Clarabel.
 """
 
 import json
@@ -26,7 +26,7 @@ slip = 0.05
 [[constraint]]
 name = "safety"
 measure = "failure"
-at_most = 0.05
+at_most = 0.1
 
 [[constraint]]
 name = "speed"
@@ -36,11 +36,11 @@ at_least = {reward}
 
 
 def problem(side, folder, seed=1):
-    """The reward leaves room for a detour of a tenth of the shortest way, or half of what is left of the worst."""
+    """The reward leaves room for a detour of a tenth of the shortest way; far from the goal it takes some risk."""
     worst = -0.01 / (1 - DISCOUNT)
     shortest = worst * (1 - DISCOUNT ** (2 * side))
     path = folder / f"rover-{side}.toml"
-    reward = max(1.1 * shortest, (shortest + worst) / 2)
+    reward = max(1.1 * shortest, 0.93 * worst)
     path.write_text(PROBLEM.format(side=side, seed=seed, discount=DISCOUNT, reward=round(reward, 4)))
     return path
 
@@ -72,13 +72,13 @@ def main():
                 f"{outcome['verdict']:<11} {check[0]:9.2f} {check[1]:8.2f} {check[2]:6.0f} {1e6 * cpu / side**2:11.1f}",
                 flush=True,
             )
-        path = problem(sides[0], folder)
+        path = problem(100, folder)
         ours = min(run("solve", path)[1] for _ in range(3))
         for name, options in [
             ("value iteration", ["--set", "exact.planner=value-iteration"]),
             ("Clarabel", ["--method", "occupancy"]),
         ]:
-            print(f"{run('solve', path, *options)[1] / ours:.1f} times as long by {name}, {sides[0]} by {sides[0]}")
+            print(f"{run('solve', path, *options)[1] / ours:.1f} times as long by {name}, 100 by 100")
 
 
 if __name__ == "__main__":

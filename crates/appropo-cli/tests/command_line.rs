@@ -330,7 +330,7 @@ bad_file!(map_with_a_stray_letter, &format!("{WORLD}map = \"\"\"\nSFF\nFXG\"\"\"
 bad_file!(map_with_a_short_row, &format!("{WORLD}map = \"\"\"\nSFF\nFG\"\"\"\n{SAFETY}"));
 bad_file!(
     endless_without_discount,
-    "discount = 1\n[environment]\nname = \"cliff-walking\"\n[[constraint]]\nmeasure = \"failure\"\nat_most = 0\n"
+    "discount = 1\n[environment]\nname = \"cliff-walking\"\n[[constraint]]\nmeasure = \"steps\"\nat_least = 20\n"
 );
 bad_file!(unknown_player, &format!("{WORLD}{SAFETY}[solve]\nplayer = \"fully-corective\"\n"));
 bad_file!(tolerance_of_zero, &format!("{WORLD}{SAFETY}[solve]\ntolerance = 0\n"));

@@ -300,9 +300,9 @@ mod tests {
             parts.swap(i, random::below(i + 1, rng));
         }
         let mut again = TabularMdp::builder(30, 3, model.measures().clone());
-        model.start().iter().for_each(|&(state, p)| {
-            again.start(state, p);
-        });
+        for &(state, probability) in model.start() {
+            again.start(state, probability);
+        }
         for (key, probability, t) in parts {
             let z: Vec<(usize, f64)> =
                 model.outcome(t.outcome).iter().map(|&(i, v)| (i as usize, v)).collect();

@@ -43,7 +43,7 @@ pub fn policy_iteration(
         let size = largest(&values).max(largest(rewards));
         sweeps.improve(&values, 0.0, &mut actions);
         let change = match ended {
-            Ended::Settled if is_enough => return Ok(Plan { actions, values }),
+            Ended::Settled if is_enough && !sweeps.is_small() => return Ok(Plan { actions, values }),
             Ended::Settled => 0.0,
             Ended::Slow(change) => change,
         };
@@ -57,6 +57,9 @@ pub fn policy_iteration(
             // Values may have been far too low before.
             let size = largest(&values).max(largest(rewards));
             if !sweeps.improve(&values, GAIN * size, &mut actions) {
+                // Where episodes may last for millions of steps, a bound is worth something by its last digit.
+                sweeps.settle(&mut values);
+                sweeps.improve(&values, f64::EPSILON * size, &mut actions);
                 return Ok(Plan { actions, values });
             }
         }

@@ -121,6 +121,22 @@ impl<'a> Sweeps<'a> {
         }
     }
 
+    /// Sweeps all states until not a digit changes, or no fewer digits do.
+    pub fn settle(&mut self, values: &mut [f64]) {
+        let mut before = f64::INFINITY;
+        loop {
+            let mut change = 0.0;
+            for _ in 0..SPAN {
+                self.is_open.fill(true);
+                change = self.sweep(values, 0.0);
+            }
+            if !(change > 0.0 && change < 0.5 * before) {
+                return;
+            }
+            before = change;
+        }
+    }
+
     /// One sweep, in the other direction than the one before. Returns the largest change.
     fn sweep(&mut self, values: &mut [f64], rounding: f64) -> f64 {
         self.is_upward = !self.is_upward;
