@@ -49,6 +49,10 @@ fn is_of_problem(error: &Error) -> bool {
     matches!(
         error,
         Error::NeverEnds { .. }
+            | Error::Endless { .. }
+            | Error::Infinite { .. }
+            | Error::Unbounded { .. }
+            | Error::NoOnePolicy
             | Error::NoConicForm { .. }
             | Error::NoFaces { .. }
             | Error::NoHalfSpaces { .. }

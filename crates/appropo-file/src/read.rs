@@ -116,9 +116,10 @@ fn problem(reader: &Reader, name: &str, logs: &Logs, table: &Table) -> Result<(P
         let is_maximum = entry.key == Direction::Maximize.word();
         builder = if is_maximum { builder.maximize(utility) } else { builder.minimize(utility) };
     }
-    let problem = builder.build().map_err(|error| match &objective {
-        Some(entry) => entry.error(error),
-        None => root.error(error.to_string()),
+    let problem = builder.build().map_err(|error| match (&error, &objective) {
+        (Error::Endless { .. } | Error::Infinite { .. }, _) => discount.error(error),
+        (_, Some(entry)) => entry.error(error),
+        (_, None) => root.error(error.to_string()),
     })?;
     let mut settings = match root.get("solve").map(|entry| entry.value) {
         Some(Value::Table(table)) => table.clone(),

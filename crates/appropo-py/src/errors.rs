@@ -33,6 +33,10 @@ pub fn of_library(error: &Error) -> PyErr {
         Error::Index { what: "observation", .. } => WorldError::new_err(text),
         Error::State { .. } | Error::Unsaved { .. } => RunError::new_err(text),
         Error::NeverEnds { .. }
+        | Error::Endless { .. }
+        | Error::Infinite { .. }
+        | Error::Unbounded { .. }
+        | Error::NoOnePolicy
         | Error::Objective(_)
         | Error::Option(_)
         | Error::NoConicForm { .. }
