@@ -223,6 +223,9 @@ class ExplicitModel:
     def write(self, /, path: str | PathLike[str]) -> None:
         """
         Writes the model into a file that is not there yet.
+        """
+
+@final
 class Front:
     """
     The Pareto front of several measures.
