@@ -346,7 +346,7 @@ fn check(directory: &Directory, problem: &Problem, lines: &mut Vec<String>) -> R
     directory.is_as_written(files::FRONT, &directory.read_json::<FrontFile>(files::FRONT)?)?;
     directory.is_as_written(files::PROOF, &directory.read_json::<ProofFile>(files::PROOF)?)?;
     Ok(match front.verdict() {
-        Verdict::Feasible => format!("a front within {:?} of its ranges", front.gap),
+        Verdict::Feasible => format!("a front within {} of its ranges", appropo::outcome::number(front.gap)),
         Verdict::Infeasible => format!("infeasible by at least {:?}", front.certificate.lower_bound),
         Verdict::Undecided => "undecided, as it says".into(),
     })

@@ -354,8 +354,8 @@ pub fn verify_front(problem: &Problem, front: &Front) -> Result<Vec<String>> {
             ),
             format!("{}, each by a value function", count(front.faces.len(), "face", "faces")),
             format!(
-                "no feasible policy lies further beyond the vertices than {:?} of the front's ranges",
-                again.gap
+                "no feasible policy lies further beyond the vertices than {} of the front's ranges",
+                number(again.gap)
             ),
         ],
         _ => vec![format!(

@@ -232,6 +232,13 @@ fn what_is_no_front_is_refused() {
         problem.pareto(&[failure, reward], &rule.calls(8), &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
     assert!(few.stop == Stop::Rounds && few.gap > 1e-4 && few.gap.is_finite(), "{}", few.gap);
     verify_front(&problem, &few).unwrap();
+    // So is a rough one.
+    for epsilon in [0.02, 0.01, 0.005] {
+        let measures = [FrontMeasure::minimize("failure"), FrontMeasure::maximize("reward")];
+        let rough = front(&problem, &measures, &ParetoRule::default().epsilon(epsilon));
+        assert!(rough.stop == Stop::Reached && rough.gap <= epsilon, "{epsilon}: {}", rough.gap);
+        verify_front(&problem, &rough).unwrap();
+    }
     let forged = |forge: &dyn Fn(&mut Front)| {
         let mut front = few.clone();
         forge(&mut front);

@@ -383,9 +383,11 @@ impl Search<'_> {
             bounds.iter().map(|bound| (bound.weights.clone(), bound.bound)).collect();
         let Approximation { gap, corners, used } = approximation(&reached, &claimed, &units)?;
         let mut place = 0;
-        bounds.retain(|_| {
+        // Without a bound on each measure by itself, the others would bound nothing.
+        let is_alone = |weights: &[f64]| weights.iter().filter(|w| **w != 0.0).count() == 1;
+        bounds.retain(|bound| {
             place += 1;
-            used.get(place - 1) == Some(&true)
+            used.get(place - 1) == Some(&true) || is_alone(&bound.weights)
         });
         Ok(Pareto { certificate, mixture, points, bounds, corners, units, gap, oracle_calls, stop })
     }
