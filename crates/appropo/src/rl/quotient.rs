@@ -1,3 +1,5 @@
+use std::collections::{HashMap, HashSet, VecDeque};
+
 use super::decision_states;
 use super::end_components::{EndComponents, Predecessors, successors};
 use crate::env::{TabularMdp, Transition};
@@ -83,7 +85,7 @@ impl Quotient {
             }
             return;
         };
-        let mut sources = std::collections::HashMap::<usize, Vec<(u32, u32)>>::new();
+        let mut sources = HashMap::<usize, Vec<(u32, u32)>>::new();
         for &state in members {
             for (choice, action) in staying(state) {
                 for next in successors(there, choice) {
@@ -91,8 +93,8 @@ impl Quotient {
                 }
             }
         }
-        let mut open = std::collections::VecDeque::from([target]);
-        let mut found = std::collections::HashSet::from([target]);
+        let mut open = VecDeque::from([target]);
+        let mut found = HashSet::from([target]);
         while let Some(state) = open.pop_front() {
             for &(source, action) in sources.get(&(state as usize)).into_iter().flatten() {
                 if found.insert(source) {
@@ -221,13 +223,14 @@ impl Ending {
                 successors(model, choice).all(|next| ends[next] || !decisions[next])
             };
             let mut reached = vec![false; model.states()];
-            let mut open: Vec<usize> = (0..model.states()).filter(|&s| !decisions[s]).collect();
-            while let Some(state) = open.pop() {
+            // First come, first served: the ways to the end are short.
+            let mut open: VecDeque<usize> = (0..model.states()).filter(|&s| !decisions[s]).collect();
+            while let Some(state) = open.pop_front() {
                 for (source, choice) in predecessors.of(state) {
                     if ends[source] && !reached[source] && is_safe(choice, &ends) {
                         reached[source] = true;
                         actions[source] = (choice - model.choices_of(source).start) as u32;
-                        open.push(source);
+                        open.push_back(source);
                     }
                 }
             }
