@@ -61,11 +61,15 @@ MODELS = [
 class Measure(NamedTuple):
     #: As we call it.
     name: str
-    #: As Storm does, with a place for the goal or the bound.
-    formula: str
+    #: As Storm does: the goal or the bound stands between the two.
+    operator: str
+    path: str
     label: str | None
     lower: float
     upper: float
+
+    def formula(self, how: str) -> str:
+        return f"{self.operator}{how} [{self.path}]"
 
 
 def measures(model: Model, built: Any, limit: float) -> list[Measure]:
@@ -79,7 +83,7 @@ def measures(model: Model, built: Any, limit: float) -> list[Measure]:
         ends = [storm.ask(built, f"{operator}{goal}=? [{path}]", limit).value for goal in ("min", "max")]
         lower, upper = (math.inf if end is None else end for end in ends)
         if lower < math.inf and upper - lower > 1e-6 * max(1.0, abs(lower)):
-            found.append(Measure(name, operator + "{} [" + path + "]", label, lower, upper))
+            found.append(Measure(name, operator, path, label, lower, upper))
     return found
 
 
@@ -90,9 +94,8 @@ class Query(NamedTuple):
     limit: float
 
     def formula(self) -> str:
-        parts = [(self.optimized, f"{self.goal[:3]}=?"), (self.bounded, f"<={self.limit!r}")]
-        return "multi(" + ", ".join(measure.formula.replace("{}", how, 1) if "R{" not in measure.formula
-                                    else how.join(measure.formula.rsplit("{}", 1)) for measure, how in parts) + ")"
+        goal = self.optimized.formula(f"{self.goal[:3]}=?")
+        return f"multi({goal}, {self.bounded.formula(f'<={self.limit!r}')})"
 
     def problem(self, model: Model, file: str) -> str:
         lines = ["discount = 1.0", "[environment]", f"model = {json.dumps(file)}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 import re
 import tempfile
 import time
@@ -63,6 +64,10 @@ def ask(model: Any, formula: str, limit: float) -> Answer:
 
 
 def _ask(model: Any, formula: str, there: Any) -> None:
+    # Its warnings would stand in the table.
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
     environment = stormpy.Environment()
     environment.solver().force_soundness = True
     environment.solver().min_max().precision = stormpy.Rational("1/1000000")
