@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import sys
 from pathlib import Path
 
 import appropo as ap
@@ -103,7 +103,6 @@ def test_arrays_of_every_shape_are_the_same_model(drone: ap.Model) -> None:
     assert ap.Model([hurry, glide], {"energy": earned}, labels=labels).checksum == drone.checksum
 
 
-@pytest.mark.skipif(importlib.util.find_spec("scipy") is None, reason="no SciPy")
 def test_sparse_matrices(drone: ap.Model) -> None:
     import scipy.sparse
 
@@ -139,7 +138,7 @@ def test_mistakes(drone: ap.Model, tmp_path: Path) -> None:
         ap.Model.read(tmp_path / "short.drn")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("stormpy") is not None, reason="stormpy is installed")
-def test_what_storm_builds_needs_storm(tmp_path: Path) -> None:
+def test_what_storm_builds_needs_storm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "stormpy", None)
     with pytest.raises(ModuleNotFoundError, match=r"stormpy is missing; install appropo\[storm\]"):
         ap.Model.from_prism(tmp_path / "coin.nm")

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::guard::Guard;
 use super::{AnyOracle, MakeOracle, OracleContext, OracleEntry, Respond, Response};
@@ -86,8 +86,8 @@ pub struct Exact {
     quotient: Option<Quotient>,
     /// What bounds need where some policies measure without end.
     guard: Option<Guard>,
-    /// Without discount and horizon, where every policy ends: a bound on the steps left in each state.
-    steps: Option<Vec<f64>>,
+    /// Without discount and horizon, where every policy ends: a bound on the steps left in each state, found when it is needed.
+    steps: OnceLock<Vec<f64>>,
     /// Policies found before with what they measure, so that equal answers share one policy.
     known: Vec<(Arc<AnyPolicy>, Vec<f64>)>,
     /// Where among them is the policy of these actions.
@@ -110,29 +110,47 @@ impl Exact {
             decisions,
             quotient: None,
             guard: None,
-            steps: None,
+            steps: OnceLock::new(),
             known,
             places,
         };
-        if discounting.gamma() == 1.0 && discounting.horizon().is_none() {
+        if exact.is_total() {
             exact.quotient = Quotient::new(&exact.model, &exact.decisions)?;
-            if exact.quotient.as_ref().is_none_or(|quotient| quotient.endless.is_empty()) {
-                let (model, decisions) = exact.planned();
-                let each_step = vec![1.0; model.choices()];
-                // Rewards are positive here, so values start at 0.
-                let mut longest = rl::policy_iteration(model, 1.0, decisions, &each_step, 0.0)?.values;
-                // Twice as much leaves room for rounding: the bound must hold with certainty, not be tight.
-                longest.iter_mut().for_each(|w| *w *= 2.0);
-                exact.steps = Some(longest);
-            }
         }
         Ok(exact)
+    }
+
+    /// Whether there is neither discount nor horizon.
+    fn is_total(&self) -> bool {
+        self.discounting.gamma() == 1.0 && self.discounting.horizon().is_none()
+    }
+
+    /// The quotient, where some policies measure without end in it.
+    fn endless(&self) -> Option<&Quotient> {
+        self.quotient.as_ref().filter(|quotient| !quotient.endless.is_empty())
+    }
+
+    /// A bound on the steps left in each state, where one is needed and there is one.
+    fn steps(&self) -> Result<Option<&[f64]>> {
+        if !self.is_total() || self.endless().is_some() {
+            return Ok(None);
+        }
+        if self.steps.get().is_none() {
+            let (model, decisions) = self.planned();
+            let each_step = vec![1.0; model.choices()];
+            // Rewards are positive here, so values start at 0.
+            let mut longest = rl::policy_iteration(model, 1.0, decisions, &each_step, 0.0)?.values;
+            // Twice as much leaves room for rounding: the bound must hold with certainty, not be tight.
+            longest.iter_mut().for_each(|w| *w *= 2.0);
+            self.steps.get_or_init(|| longest);
+        }
+        Ok(self.steps.get().map(Vec::as_slice))
     }
 
     /// The same for the game of `set`, whose entries are measured first: where some policies measure without end, bounds
     /// need to know that the set is left that way.
     pub fn guarded(mut self, set: &SharedSet) -> Result<Self> {
-        if let Some(quotient) = self.quotient.as_ref().filter(|quotient| !quotient.endless.is_empty()) {
+        if let Some(quotient) = self.endless() {
             self.guard = Guard::find(quotient, set)?;
         }
         Ok(self)
@@ -148,16 +166,14 @@ impl Exact {
 
     fn plan(&self, rewards: &[f64]) -> Result<Plan> {
         let ((model, decisions), gamma) = (self.planned(), self.discounting.gamma());
-        if let Some(quotient) = self.quotient.as_ref().filter(|quotient| !quotient.endless.is_empty()) {
+        if let Some(quotient) = self.endless() {
             return rl::shortest_path(model, decisions, rewards, &quotient.ending);
         }
         Ok(match (self.discounting.horizon(), self.planner) {
             (Some(horizon), _) => rl::backward_induction(model, gamma, horizon, decisions, rewards),
             (None, Planner::PolicyIteration) => {
-                let steps = self
-                    .steps
-                    .as_ref()
-                    .map_or(self.discounting.total_weight(), |w| w.iter().copied().fold(0.0, f64::max));
+                let longest = self.steps()?.map(|steps| steps.iter().copied().fold(0.0, f64::max));
+                let steps = longest.unwrap_or(self.discounting.total_weight());
                 rl::policy_iteration(model, gamma, decisions, rewards, steps)?
             }
             (None, Planner::ValueIteration) => rl::value_iteration(model, gamma, decisions, rewards)?,
@@ -178,7 +194,8 @@ impl Exact {
             (Some(quotient), Some(guard)) if guard.serves(lam) => guard.bound(quotient, lam, &values),
             _ => {
                 let (model, decisions) = self.planned();
-                let witness = ValueFunction { values, steps: self.steps.clone() };
+                let steps = self.steps().ok()?.map(<[f64]>::to_vec);
+                let witness = ValueFunction { values, steps };
                 let value = least_payoff(model, &self.discounting, decisions, lam, &witness).ok()?;
                 Some(Bound { value, witness: Arc::new(witness), tilt: None })
             }
