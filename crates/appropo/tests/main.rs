@@ -29,4 +29,5 @@ mod scaling;
 mod solving;
 mod state_augmented;
 mod theorems;
+mod workers;
 mod worlds;

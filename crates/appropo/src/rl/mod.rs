@@ -24,6 +24,7 @@ mod tracked;
 pub mod universal;
 mod value_iteration;
 mod visits;
+pub mod workers;
 
 pub use actor_critic::ActorCritic;
 pub use backward_induction::backward_induction;
@@ -31,7 +32,7 @@ pub(crate) use cloning::{Cloning, Demonstrations};
 pub use encoder::Encoder;
 use end_components::EndComponents;
 pub(crate) use learner::not_its_own;
-pub use learner::{EpisodeWindow, Learner, LearnerContext, LearnerEntry, MakeLearner};
+pub use learner::{EpisodeWindow, Learner, LearnerContext, LearnerEntry, LearnerStreams, MakeLearner};
 pub use natural_gradient::NaturalGradient;
 pub use occupancy::Occupancy;
 pub use policy_iteration::policy_iteration;
