@@ -16,6 +16,7 @@ mod record;
 mod set;
 mod solve;
 mod space;
+mod workers;
 mod world;
 
 use pyo3::prelude::*;
@@ -27,7 +28,7 @@ mod _appropo {
     #[pymodule_export]
     use super::dataset::Dataset;
     #[pymodule_export]
-    use super::errors::{AppropoError, ProblemError, RunError, SetError, WorldError};
+    use super::errors::{AppropoError, ProblemError, RunError, SetError, WorkerError, WorldError};
     #[pymodule_export]
     use super::explicit::ExplicitModel;
     #[pymodule_export]
@@ -50,6 +51,8 @@ mod _appropo {
     use super::set::ConvexSet;
     #[pymodule_export]
     use super::solve::{outcome, resume, solve, verify};
+    #[pymodule_export]
+    use super::workers::Worker;
     #[pymodule_export]
     use super::world::World;
     use pyo3::prelude::*;

@@ -19,7 +19,7 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ._appropo import AppropoError, ProblemError, RunError, SetError, WorldError, __version__
+from ._appropo import AppropoError, ProblemError, RunError, SetError, WorkerError, WorldError, __version__
 from .choices import (
     A2C,
     CPO,
@@ -79,6 +79,7 @@ from .sets import (
 )
 from .solve import maximize, minimize, resume, solve
 from .utilities import Utility, entropy, smooth_minimum, squared_distance
+from .workers import Processes, Ray
 
 if TYPE_CHECKING:
     from . import gym as gym
@@ -135,10 +136,12 @@ __all__ = [
     "Polytope",
     "Problem",
     "ProblemError",
+    "Processes",
     "Product",
     "Projection",
     "QLearning",
     "RCPO",
+    "Ray",
     "Result",
     "ReverseKLBall",
     "SAC",
@@ -152,6 +155,7 @@ __all__ = [
     "Transition",
     "Universal",
     "Utility",
+    "WorkerError",
     "WorldError",
     "__version__",
     "compare",
