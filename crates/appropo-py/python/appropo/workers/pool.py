@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._appropo import WorkerError
-from ..arguments import counted
 
 #: Failures of the same task that end a run.
 MOST_FAILURES = 3
@@ -17,8 +16,11 @@ MOST_FAILURES = 3
 PARTS = 4
 #: Tasks in a part, at most.
 LARGEST_PART = 64
-#: Seconds that a worker may take to start, besides its time for the task.
+#: Seconds after which others do the work of a worker that has not started, and after which there must be one at all.
+GRACE = 5.0
 STARTING = 120.0
+#: The longest wait before looking around again, in seconds.
+TICK = 1.0
 
 #: The stream that a task goes on with, and the task itself.
 Task = tuple[int | None, bytes]
@@ -31,16 +33,19 @@ class Lost(Exception):
 class Member(ABC):
     """One worker, as the pool sees it. It does one piece of work at a time."""
 
-    #: The tasks it is at, by their places, and when they must be done.
-    work: list[int]
-    due: float
-    #: Whether it has answered before, and the policy that it plays by.
-    has_answered = False
-    policy: bytes | None = None
-
     def __init__(self) -> None:
-        self.work = []
+        #: Whether it has yet to say that it is there, and since when.
+        self.is_starting = True
+        self.since = time.monotonic()
+        #: The tasks it is at, by their places, and when they must be done.
+        self.work: list[int] = []
         self.due = 0.0
+        #: The policy that it plays by.
+        self.policy: bytes | None = None
+
+    @abstractmethod
+    def greet(self) -> None:
+        """Takes its word that it is there. Raises :class:`Lost`."""
 
     @abstractmethod
     def send(self, policy: bytes | None, tasks: list[bytes]) -> None:
@@ -56,16 +61,19 @@ class Member(ABC):
 
 
 class Pool(ABC):
-    """Workers, of which there are always as many as were asked for."""
+    """Workers, of which there are always as many as were asked for, or as there is room for."""
 
     def __init__(self, count: int, timeout: float) -> None:
         self.count = count
         self._timeout = timeout
         self._members: list[Member] = []
-        #: How many were ever started.
+        #: How many were ever started, and how many in a row were lost before they said a word.
         self._started = 0
-        #: How many were replaced, and the bytes that went to workers and came back.
+        self._stillborn = 0
+        self._heard = time.monotonic()
+        #: How many were replaced, calls of :meth:`play`, and the bytes that went to workers and came back.
         self.replaced = 0
+        self.batches = 0
         self.sent = 0
         self.received = 0
 
@@ -79,17 +87,15 @@ class Pool(ABC):
 
     def play(self, policy: bytes, tasks: list[Task]) -> list[bytes]:
         """Has every task done by some worker that has the policy. Answers are in the order of the tasks."""
+        self.batches += 1
+        self._heard = time.monotonic()
         while len(self._members) < self.count:
             self._members.append(self._another())
-        answers: list[bytes | None] = [None] * len(tasks)
-        queues = _Queues(tasks, self.count)
-        failures: Counter[int] = Counter()
-        while queues or any(member.work for member in self._members):
-            for place, member in enumerate(self._members):
-                if not member.work and (work := queues.next(place)):
-                    self._hand_over(place, policy, work, tasks, queues, failures)
-            self._take_back(answers, queues, failures)
-        return [answer for answer in answers if answer is not None]
+        batch = _Batch(policy, tasks, self.count)
+        while batch.open or any(member.work for member in self._members):
+            self._hand_out(batch)
+            self._listen(batch)
+        return [answer for answer in batch.answers if answer is not None]
 
     def close(self) -> None:
         """Ends all workers."""
@@ -101,80 +107,78 @@ class Pool(ABC):
         self._started += 1
         return self._start(self._started)
 
-    def _replace(self, place: int) -> None:
-        self._members[place].stop()
+    def _hand_out(self, batch: _Batch) -> None:
+        now = time.monotonic()
+        late = [i for i, member in enumerate(self._members) if member.is_starting and now > member.since + GRACE]
+        for place, member in enumerate(self._members):
+            if member.is_starting or member.work or not (work := batch.next(place, late)):
+                continue
+            is_new = member.policy != batch.policy
+            payload = [batch.tasks[task][1] for task in work]
+            member.work, member.policy = work, batch.policy
+            member.due = time.monotonic() + self._timeout * len(work)
+            self.sent += sum(map(len, payload)) + (len(batch.policy) if is_new else 0)
+            try:
+                member.send(batch.policy if is_new else None, payload)
+            except Lost as lost:
+                self._failed(place, lost, batch)
+
+    def _listen(self, batch: _Batch) -> None:
+        asked = [member for member in self._members if member.work or member.is_starting]
+        due = min((member.due for member in asked if member.work), default=time.monotonic() + TICK)
+        ready = set(map(id, self._ready(asked, max(0.0, min(TICK, due - time.monotonic())))))
+        for place, member in enumerate(self._members):
+            if id(member) in ready:
+                try:
+                    self._hear(place, member, batch)
+                except Lost as lost:
+                    self._failed(place, lost, batch)
+            elif member.work and time.monotonic() >= member.due:
+                self._failed(place, Lost(f"it did not answer within {self._timeout:g} seconds"), batch)
+        if all(member.is_starting for member in self._members) and time.monotonic() > self._heard + STARTING:
+            raise WorkerError(f"no worker has started within {STARTING:g} seconds; {self._room()}")
+
+    def _hear(self, place: int, member: Member, batch: _Batch) -> None:
+        if member.is_starting:
+            member.greet()
+            member.is_starting, self._stillborn = False, 0
+        else:
+            done, error = member.receive()
+            self.received += sum(map(len, done))
+            batch.take(member.work, done)
+            member.work = member.work[len(done) :]
+            if error is not None:
+                self._failed(place, error, batch)
+        self._heard = time.monotonic()
+
+    def _room(self) -> str:
+        """What may keep workers from starting."""
+        return "see what they print"
+
+    def _failed(self, place: int, error: Exception, batch: _Batch) -> None:
+        """Replaces a worker and has its tasks done again, each by itself: one of several may be to blame."""
+        member = self._members[place]
+        if member.is_starting:
+            self._stillborn += 1
+            if self._stillborn >= MOST_FAILURES * self.count:
+                raise WorkerError(f"no worker can be started: {error}; {self._room()}") from error
+        elif member.work:
+            # A worker that raises says in which task.
+            batch.blame(member.work, error, is_known=not isinstance(error, Lost))
+            batch.again(place, member.work)
+        member.work = []
+        member.stop()
         self.replaced += 1
         self._members[place] = self._another()
 
-    def _hand_over(
-        self,
-        place: int,
-        policy: bytes,
-        work: list[int],
-        tasks: list[Task],
-        queues: _Queues,
-        failures: Counter[int],
-    ) -> None:
-        member = self._members[place]
-        is_new = member.policy != policy
-        payload = [tasks[task][1] for task in work]
-        member.work, member.policy = work, policy
-        patience = self._timeout * len(work) + (0.0 if member.has_answered else STARTING)
-        member.due = time.monotonic() + patience
-        self.sent += sum(map(len, payload)) + (len(policy) if is_new else 0)
-        try:
-            member.send(policy if is_new else None, payload)
-        except Lost as lost:
-            self._failed(place, lost, queues, failures)
 
-    def _take_back(self, answers: list[bytes | None], queues: _Queues, failures: Counter[int]) -> None:
-        busy = [member for member in self._members if member.work]
-        if not busy:
-            return
-        patience = max(0.0, min(member.due for member in busy) - time.monotonic())
-        ready = set(map(id, self._ready(busy, patience)))
-        for place, member in enumerate(self._members):
-            if not member.work:
-                continue
-            if id(member) in ready:
-                try:
-                    done, error = member.receive()
-                except Lost as lost:
-                    self._failed(place, lost, queues, failures)
-                    continue
-                member.has_answered = True
-                self.received += sum(map(len, done))
-                for task, answer in zip(member.work, done, strict=False):
-                    answers[task] = answer
-                member.work = member.work[len(done) :]
-                if error is not None:
-                    self._failed(place, error, queues, failures, is_known=True)
-            elif time.monotonic() >= member.due:
-                late = Lost(f"it did not answer within {self._timeout:g} seconds")
-                self._failed(place, late, queues, failures)
-
-    def _failed(
-        self, place: int, error: Exception, queues: _Queues, failures: Counter[int], *, is_known: bool = False
-    ) -> None:
-        """Replaces a worker and has its tasks done again, each by itself: one of several may be to blame."""
-        work, self._members[place].work = self._members[place].work, []
-        if is_known or len(work) == 1:
-            failures[work[0]] += 1
-        if failures[work[0]] >= MOST_FAILURES:
-            if not isinstance(error, Lost):
-                raise error
-            raise WorkerError(
-                f"a worker was lost {counted(MOST_FAILURES, 'time')} in the same episode: {error}; look for what ends "
-                "it there (memory, a crash of the environment), or give it more time: timeout=..."
-            ) from error
-        self._replace(place)
-        queues.again(place, work)
-
-
-class _Queues:
+class _Batch:
     """Tasks that wait: streams for the worker that has them, the others for anyone."""
 
-    def __init__(self, tasks: list[Task], count: int) -> None:
+    def __init__(self, policy: bytes, tasks: list[Task], count: int) -> None:
+        self.policy, self.tasks = policy, tasks
+        self.answers: list[bytes | None] = [None] * len(tasks)
+        self._failures: Counter[int] = Counter()
         self._own: list[deque[list[int]]] = [deque() for _ in range(count)]
         of: dict[int, list[int]] = {}
         anyone = []
@@ -188,16 +192,38 @@ class _Queues:
         size = min(LARGEST_PART, max(1, len(anyone) // (PARTS * count)))
         self._anyone = deque(anyone[start : start + size] for start in range(0, len(anyone), size))
 
-    def __bool__(self) -> bool:
+    @property
+    def open(self) -> bool:
+        """Whether a task waits."""
         return bool(self._anyone) or any(self._own)
 
-    def next(self, place: int) -> list[int]:
-        if self._own[place]:
-            return self._own[place].popleft()
-        return self._anyone.popleft() if self._anyone else []
+    def next(self, place: int, late: list[int]) -> list[int]:
+        """What a worker is to do: its own tasks, those of anyone, or those of workers that are late."""
+        queues = [self._own[place], self._anyone, *(self._own[other] for other in late)]
+        return next((queue.popleft() for queue in queues if queue), [])
+
+    def take(self, work: list[int], answers: list[bytes]) -> None:
+        """Keeps the answers of the first tasks of a piece of work."""
+        for task, answer in zip(work, answers, strict=False):
+            self.answers[task] = answer
 
     def again(self, place: int, work: list[int]) -> None:
+        """Has tasks wait for the worker in this place, each by itself."""
         self._own[place].extendleft([task] for task in reversed(work))
+
+    def blame(self, work: list[int], error: Exception, *, is_known: bool) -> None:
+        """Counts a failure of a task, and ends the run if that is one too many."""
+        if not is_known and len(work) > 1:
+            return
+        self._failures[work[0]] += 1
+        if self._failures[work[0]] < MOST_FAILURES:
+            return
+        if is_known:
+            raise error
+        raise WorkerError(
+            f"a worker was lost {MOST_FAILURES} times in the same episode: {error}; look for what ends it there "
+            "(memory, a crash of the environment), or give it more time: timeout=..."
+        ) from error
 
 
 def sent(error: Exception) -> Any:

@@ -23,6 +23,7 @@ def main(number_of_socket: str, number: str) -> None:
     with socket.socket(fileno=int(number_of_socket)) as connection:
         _, (recipe,) = receive(connection)
         work = Work(recipe, int(number))
+        send(connection, False, [])
         while True:
             has_policy, parts = receive(connection)
             policy, tasks = (parts[0], parts[1:]) if has_policy else (None, parts)

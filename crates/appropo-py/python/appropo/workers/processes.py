@@ -59,6 +59,12 @@ class Process(Member):
         with contextlib.suppress(OSError):
             send(self.socket, False, [recipe])
 
+    def greet(self) -> None:
+        try:
+            receive(self.socket)
+        except (OSError, EOFError) as error:
+            raise Lost(self._fate(error)) from error
+
     def send(self, policy: bytes | None, tasks: list[bytes]) -> None:
         try:
             send(self.socket, policy is not None, tasks if policy is None else [policy, *tasks])
@@ -72,8 +78,7 @@ class Process(Member):
             raise Lost(self._fate(error)) from error
         if not has_failed:
             return parts, None
-        error, text = pickle.loads(parts.pop())
-        return parts, came(error, text)
+        return parts[:-1], came(*pickle.loads(parts[-1]))
 
     def _fate(self, error: Exception) -> str:
         """What became of it."""
