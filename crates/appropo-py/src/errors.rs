@@ -19,12 +19,7 @@ create_exception!(
     "The files of a run can't be read or written, or are not as they were written."
 );
 create_exception!(appropo, WorldError, AppropoError, "The environment gave what can't be learnt from.");
-create_exception!(
-    appropo,
-    WorkerError,
-    AppropoError,
-    "Workers can't be had, or are lost again and again."
-);
+create_exception!(appropo, WorkerError, AppropoError, "Workers can't be had, or are lost again and again.");
 create_exception!(appropo, SetError, AppropoError, "A set can't be made, or its projection is no point.");
 
 /// The exception for an error of the library.

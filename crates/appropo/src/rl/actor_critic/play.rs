@@ -80,11 +80,13 @@ impl ActorCritic {
         let outputs = self.actor.shape().policy;
         for (env, episode) in self.episodes[..num_envs].iter_mut().enumerate() {
             let row = first + env;
-            let output = &mut self.acting.policy.output[env * outputs..(env + 1) * outputs];
             let drawn = &mut self.batch.actions[row * width..(row + 1) * width];
             self.batch.log_probabilities[row] = match &self.streams {
                 Some((streams, _)) => streams.next_action(env, drawn),
-                None => self.actions.draw(output, deviations, &mut self.rng, drawn),
+                None => {
+                    let output = &mut self.acting.policy.output[env * outputs..(env + 1) * outputs];
+                    self.actions.draw(output, deviations, &mut self.rng, drawn)
+                }
             };
             self.frame.action(&self.actions, drawn, &mut self.action);
             episode.submit_action(&self.action)?;
