@@ -92,8 +92,9 @@ class Pool(ABC):
         while len(self._members) < self.count:
             self._members.append(self._another())
         batch = _Batch(policy, tasks, self.count)
-        while batch.open or any(member.work for member in self._members):
-            self._hand_out(batch)
+        while batch.unanswered:
+            if batch.open:
+                self._hand_out(batch)
             self._listen(batch)
         return [answer for answer in batch.answers if answer is not None]
 
@@ -178,6 +179,7 @@ class _Batch:
     def __init__(self, policy: bytes, tasks: list[Task], count: int) -> None:
         self.policy, self.tasks = policy, tasks
         self.answers: list[bytes | None] = [None] * len(tasks)
+        self.unanswered = len(tasks)
         self._failures: Counter[int] = Counter()
         self._own: list[deque[list[int]]] = [deque() for _ in range(count)]
         of: dict[int, list[int]] = {}
@@ -206,6 +208,7 @@ class _Batch:
         """Keeps the answers of the first tasks of a piece of work."""
         for task, answer in zip(work, answers, strict=False):
             self.answers[task] = answer
+        self.unanswered -= len(answers)
 
     def again(self, place: int, work: list[int]) -> None:
         """Has tasks wait for the worker in this place, each by itself."""

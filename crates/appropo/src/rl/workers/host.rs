@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::message::{Answer, Asked, Carried, From, Rngs, Steps, write_episode};
+use super::message::{Answer, Asked, Carried, From, Rngs, Steps, Taken, write_episode};
 use super::{Task, Workers};
 use crate::env::{Environment, Status};
 use crate::error::{Error, Result};
@@ -131,9 +131,9 @@ impl Host {
         }
         self.left += 1;
         *left = self.left;
-        let answer = Answer::Steps { steps, left: *left, rngs, start: start.clone() };
+        let taken = Taken { steps, left: *left, rngs, start: start.clone() };
         self.streams.insert(number, stream);
-        Ok(answer)
+        Ok(Answer::Steps(Box::new(taken)))
     }
 }
 

@@ -212,17 +212,29 @@ pub(super) struct Steps {
 pub(super) enum Answer {
     /// It does not have the stream as it was left.
     Elsewhere,
-    /// The steps; the number under which the stream is left; its generators, and that with which its episode began.
-    Steps { steps: Steps, left: u64, rngs: Rngs, start: Generator },
+    /// What it played.
+    Steps(Box<Taken>),
+}
+
+/// Steps of a stream, and where they leave it.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub steps: Steps,
+    /// The number under which the worker keeps it.
+    pub left: u64,
+    pub rngs: Rngs,
+    /// The generator with which its episode began.
+    pub start: Generator,
 }
 
 impl Answer {
     pub fn write(&self) -> Vec<u8> {
         let mut to = Saver::default();
-        let Self::Steps { steps, left, rngs, start } = self else {
+        let Self::Steps(taken) = self else {
             to.put(&false);
             return to.into_bytes();
         };
+        let Taken { steps, left, rngs, start } = taken.as_ref();
         to.put(&true);
         to.put(left);
         to.put(rngs);
@@ -268,7 +280,7 @@ impl Answer {
         if found.iter().any(|(found, expected)| found != expected) {
             return Err(misfit("a worker's steps are not those of this problem"));
         }
-        Ok(Self::Steps { steps, left, rngs, start })
+        Ok(Self::Steps(Box::new(Taken { steps, left, rngs, start })))
     }
 }
 

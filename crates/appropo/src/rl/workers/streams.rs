@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::message::{Answer, Asked, From, Rngs, Steps};
+use super::message::{Answer, Asked, From, Rngs, Steps, Taken};
 use super::{Sampling, Task, Workers};
 use crate::env::{Environment, Space, Status};
 use crate::error::Result;
@@ -122,12 +122,13 @@ impl Stream {
 
     /// Takes an answer; `false` where the stream must be told from its beginning.
     fn take(&mut self, answer: &[u8], count: usize) -> Result<bool> {
-        let Answer::Steps { steps, left, rngs, start } = Answer::read(answer, count, self.sizes)? else {
+        let Answer::Steps(taken) = Answer::read(answer, count, self.sizes)? else {
             if self.left.take().is_none() {
                 return Err(misfit("a worker did not begin a stream that it was told to"));
             }
             return Ok(false);
         };
+        let Taken { steps, left, rngs, start } = *taken;
         let goes_on = steps.status.last() == Some(&Status::Running);
         (self.left, self.start, self.rngs) = (Some(left), goes_on.then_some(start), Some(rngs));
         (self.steps, self.seen, self.begun) = (steps, 0, 0);
@@ -205,7 +206,7 @@ impl Checkpoint for Seen {
         let mut stream = locked(&self.stream);
         (stream.rngs, stream.start, stream.left) = (from.get()?, from.get()?, None);
         let width = stream.sizes.1;
-        let is_whole = |done: &Vec<f64>| done.len() % width == 0 && done.iter().all(|v| v.is_finite());
+        let is_whole = |done: &Vec<f64>| done.len().is_multiple_of(width) && done.iter().all(|v| v.is_finite());
         stream.done = from.get_where("an action", is_whole)?;
         Ok(())
     }
