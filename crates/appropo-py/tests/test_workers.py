@@ -10,6 +10,7 @@ from pathlib import Path
 import appropo as ap
 import gymnasium
 import pytest
+from appropo.workers import streams
 from drifting import Drift, Maker, Mine
 
 SEALED = ("problem.toml", "rounds.jsonl", "policies.safetensors", "manifest.json", "certificate.json", "result.json")
@@ -43,6 +44,8 @@ def test_any_number_of_workers_writes_the_same_files(tmp_path, undisturbed, coun
 
 def test_streams_decide_and_are_eight_by_default(tmp_path):
     found = ap.solve(drift(), samples=200, workers=1, oracle=ap.PPO(n_steps=16, net_arch=[16]), run=tmp_path / "run")
+    with pytest.warns(UserWarning, match="1 of 3 workers only judge; num_envs=3 uses all"):
+        assert streams(ap.Processes(3), 2) == 2
     assert "num_envs = 8" in (tmp_path / "run" / "problem.toml").read_text()
     assert found.samples >= 200
 

@@ -16,7 +16,7 @@ from .problem import Problem
 from .progress import Progress
 from .result import Result, asked_of
 from .utilities import Utility, objective
-from .workers import NUM_ENVS, Processes, Ray, opened, stated
+from .workers import Processes, Ray, opened, stated, streams
 
 #: Arguments of a solve that are no settings.
 WATCHED = ("run", "callback", "progress", "checkpoint_every", "workers")
@@ -88,8 +88,8 @@ def _solve(
 ) -> Result:
     """Solves ``core``, which is the problem's or that with an objective."""
     there = stated(workers)
-    if there is not None and settings.get("num_envs") is None:
-        settings = {**settings, "num_envs": NUM_ENVS}
+    if there is not None:
+        settings = {**settings, "num_envs": streams(there, settings.get("num_envs"))}
     plan, asked = problem._plan(core, settings)
     folder = None if run is None else place("run", run)
     every, shown = _watching(callback, progress, checkpoint_every)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,6 +82,19 @@ def stated(workers: Any) -> Processes | Ray | None:
             f"workers is {shown(workers)}; expected a number of processes, ap.Processes(8) or ap.Ray(num_workers=64)"
         )
     return Processes(whole("workers", workers))
+
+
+def streams(workers: Processes | Ray, num_envs: Any) -> Any:
+    """The streams that learners play in: as many as are asked for, or else a number that no worker changes."""
+    num_envs = NUM_ENVS if num_envs is None else num_envs
+    count = workers.num_workers
+    if isinstance(num_envs, int) and count > num_envs:
+        warnings.warn(
+            f"learners play in {num_envs} streams, so {count - num_envs} of {count} workers only judge; "
+            f"num_envs={count} uses all of them, with another result",
+            stacklevel=4,
+        )
+    return num_envs
 
 
 @contextmanager

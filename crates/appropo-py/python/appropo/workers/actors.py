@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ class ActorPool(Pool):
         #: A cluster that was started for this pool ends with it.
         self._is_own = not ray.is_initialized()
         if self._is_own:
+            # A driver that loses its cluster is otherwise ended by Ray within a minute, with nothing said.
+            os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", "3600")
             try:
                 ray.init(address=address, include_dashboard=None if address else False, log_to_driver=False)
             except Exception as error:
@@ -38,6 +41,7 @@ class ActorPool(Pool):
                     f"there is no Ray cluster at {address!r} ({error}); start one with `ray start --head` and name its "
                     "address, or leave address out for one on this machine"
                 ) from error
+        self._room_there = ray.cluster_resources().get("CPU", 0.0)
         self._recipe = ray.put(np.frombuffer(packed, np.uint8))
         self._actor: Any = ray.remote(num_cpus=num_cpus, max_restarts=0)(Acting)
         self._policy: tuple[bytes, Any] | None = None
@@ -62,8 +66,8 @@ class ActorPool(Pool):
         return [of[answer] for answer in found]
 
     def _room(self) -> str:
-        there = self._ray.cluster_resources().get("CPU", 0.0)
-        return f"the Ray cluster has {there:g} processors in all: ask for less by num_workers=... or num_cpus=..."
+        had = f"the Ray cluster had {self._room_there:g} processors in all"
+        return f"{had}: ask for less by num_workers=... or num_cpus=..., or, if it is gone, {GONE}"
 
     def put(self, policy: bytes) -> Any:
         """A policy where all workers find it: it goes to each machine once."""
