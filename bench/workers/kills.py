@@ -23,10 +23,10 @@ import world
 SLEEPS = 0.0005
 
 
-def kill_processes(folder, workers, draw, done):
-    """Kills worker processes now and then; returns how many."""
-    killed = []
-    while not done.wait(draw.uniform(0.5, 4.0)):
+def kill_processes(workers, draw, done):
+    """Kills worker processes now and then, up to six of them; returns how many."""
+    killed, most = [], draw.randint(1, 6)
+    while len(killed) < most and not done.wait(draw.uniform(0.3, 3.0)):
         there = [int(path.name[4:]) for path in workers.glob("pid-*")]
         left = [pid for pid in there if pid not in killed]
         if left:
@@ -57,7 +57,7 @@ def on_processes(runs, expected):
         with tempfile.TemporaryDirectory() as folder:
             pids = Path(folder, "workers")
             pids.mkdir()
-            start, end = time.time(), during(kill_processes, folder, pids, draw)
+            start, end = time.time(), during(kill_processes, pids, draw)
             try:
                 found = world.solved(Path(folder, "run"), world.Make(SLEEPS, folder=str(pids)), workers=2)
             finally:

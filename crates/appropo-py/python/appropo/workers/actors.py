@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class ActorPool(Pool):
             # As above.
             raise WorkerError(f"the Ray cluster is gone ({error}); {GONE}") from error
 
-    def _ready(self, members: Sequence[Member], seconds: float) -> Sequence[Member]:
+    def _ready(self, members: Collection[Member], seconds: float) -> Sequence[Member]:
         of = {member.answer: member for member in members if isinstance(member, Actor)}
         if not of:
             return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from .._appropo import WorkerError
@@ -32,6 +32,9 @@ class Lost(Exception):
 
 class Member(ABC):
     """One worker, as the pool sees it. It does one piece of work at a time."""
+
+    #: Its place among the pool's.
+    place: int
 
     def __init__(self) -> None:
         #: Whether it has yet to say that it is there, and since when.
@@ -67,6 +70,10 @@ class Pool(ABC):
         self.count = count
         self._timeout = timeout
         self._members: list[Member] = []
+        #: Those that something is to be heard of. What is done for a message must not take longer with more workers.
+        self._open: dict[Member, None] = {}
+        #: When all of them are looked at again, whether or not they say something.
+        self._look = 0.0
         #: How many were ever started, and how many in a row were lost before they said a word.
         self._started = 0
         self._stillborn = 0
@@ -82,7 +89,7 @@ class Pool(ABC):
         """Another worker, of a number that no other has."""
 
     @abstractmethod
-    def _ready(self, members: Sequence[Member], seconds: float) -> Sequence[Member]:
+    def _ready(self, members: Collection[Member], seconds: float) -> Sequence[Member]:
         """Those that have something to say, or are gone, after waiting for the first of them."""
 
     def play(self, policy: bytes, tasks: list[Task]) -> list[bytes]:
@@ -90,75 +97,91 @@ class Pool(ABC):
         self.batches += 1
         self._heard = time.monotonic()
         while len(self._members) < self.count:
-            self._members.append(self._another())
+            self._members.append(self._another(len(self._members)))
         batch = _Batch(policy, tasks, self.count)
+        free: Iterable[Member] = list(self._members)
         while batch.unanswered:
-            if batch.open:
-                self._hand_out(batch)
-            self._listen(batch)
+            for member in free:
+                self._hand_out(member, [], batch)
+            free = self._listen(batch)
         return [answer for answer in batch.answers if answer is not None]
 
     def close(self) -> None:
         """Ends all workers."""
         members, self._members = self._members, []
+        self._open.clear()
         for member in members:
             member.stop()
 
-    def _another(self) -> Member:
+    def _another(self, place: int) -> Member:
         self._started += 1
-        return self._start(self._started)
+        member = self._start(self._started)
+        member.place = place
+        self._open[member] = None
+        return member
 
-    def _hand_out(self, batch: _Batch) -> None:
-        now = time.monotonic()
-        late = [i for i, member in enumerate(self._members) if member.is_starting and now > member.since + GRACE]
-        for place, member in enumerate(self._members):
-            if member.is_starting or member.work or not (work := batch.next(place, late)):
-                continue
-            is_new = member.policy != batch.policy
-            payload = [batch.tasks[task][1] for task in work]
-            member.work, member.policy = work, batch.policy
-            member.due = time.monotonic() + self._timeout * len(work)
-            self.sent += sum(map(len, payload)) + (len(batch.policy) if is_new else 0)
+    def _hand_out(self, member: Member, late: list[int], batch: _Batch) -> None:
+        is_gone = self._members[member.place] is not member
+        if is_gone or member.is_starting or member.work or not (work := batch.next(member.place, late)):
+            return
+        is_new = member.policy != batch.policy
+        payload = [batch.tasks[task][1] for task in work]
+        member.work, member.policy = work, batch.policy
+        member.due = time.monotonic() + self._timeout * len(work)
+        self._open[member] = None
+        self.sent += sum(map(len, payload)) + (len(batch.policy) if is_new else 0)
+        try:
+            member.send(batch.policy if is_new else None, payload)
+        except Lost as lost:
+            self._failed(member, lost, batch)
+
+    def _listen(self, batch: _Batch) -> Iterable[Member]:
+        """Hears of workers, and returns those that may be free."""
+        heard = self._ready(self._open, max(0.0, min(TICK, self._look - time.monotonic())))
+        for member in heard:
             try:
-                member.send(batch.policy if is_new else None, payload)
+                self._hear(member, batch)
             except Lost as lost:
-                self._failed(place, lost, batch)
+                self._failed(member, lost, batch)
+        return heard if time.monotonic() < self._look else self._look_around(batch)
 
-    def _listen(self, batch: _Batch) -> None:
-        asked = [member for member in self._members if member.work or member.is_starting]
-        due = min((member.due for member in asked if member.work), default=time.monotonic() + TICK)
-        ready = set(map(id, self._ready(asked, max(0.0, min(TICK, due - time.monotonic())))))
-        for place, member in enumerate(self._members):
-            if id(member) in ready:
-                try:
-                    self._hear(place, member, batch)
-                except Lost as lost:
-                    self._failed(place, lost, batch)
-            elif member.work and time.monotonic() >= member.due:
-                self._failed(place, Lost(f"it did not answer within {self._timeout:g} seconds"), batch)
-        if all(member.is_starting for member in self._members) and time.monotonic() > self._heard + STARTING:
+    def _look_around(self, batch: _Batch) -> Iterable[Member]:
+        """Replaces those that take too long, and has others do the work of those that have not started."""
+        now = time.monotonic()
+        for member in list(self._members):
+            if member.work and now >= member.due:
+                self._failed(member, Lost(f"it did not answer within {self._timeout:g} seconds"), batch)
+        starting = [member for member in self._members if member.is_starting]
+        if len(starting) == self.count and now > self._heard + STARTING:
             raise WorkerError(f"no worker has started within {STARTING:g} seconds; {self._room()}")
+        late = [member.place for member in starting if now > member.since + GRACE]
+        for member in self._members:
+            self._hand_out(member, late, batch)
+        self._look = min([now + TICK, *(member.due for member in self._open if member.work)])
+        return self._members
 
-    def _hear(self, place: int, member: Member, batch: _Batch) -> None:
+    def _hear(self, member: Member, batch: _Batch) -> None:
         if member.is_starting:
             member.greet()
             member.is_starting, self._stillborn = False, 0
+            del self._open[member]
         else:
             done, error = member.receive()
             self.received += sum(map(len, done))
             batch.take(member.work, done)
             member.work = member.work[len(done) :]
             if error is not None:
-                self._failed(place, error, batch)
+                self._failed(member, error, batch)
+            else:
+                del self._open[member]
         self._heard = time.monotonic()
 
     def _room(self) -> str:
         """What may keep workers from starting."""
         return "see what they print"
 
-    def _failed(self, place: int, error: Exception, batch: _Batch) -> None:
+    def _failed(self, member: Member, error: Exception, batch: _Batch) -> None:
         """Replaces a worker and has its tasks done again, each by itself: one of several may be to blame."""
-        member = self._members[place]
         if member.is_starting:
             self._stillborn += 1
             if self._stillborn >= MOST_FAILURES * self.count:
@@ -166,11 +189,14 @@ class Pool(ABC):
         elif member.work:
             # A worker that raises says in which task.
             batch.blame(member.work, error, is_known=not isinstance(error, Lost))
-            batch.again(place, member.work)
+            batch.again(member.place, member.work)
         member.work = []
+        self._open.pop(member, None)
         member.stop()
         self.replaced += 1
-        self._members[place] = self._another()
+        self._members[member.place] = self._another(member.place)
+        # Others may have to do its work for a while.
+        self._look = min(self._look, time.monotonic() + GRACE)
 
 
 class _Batch:
@@ -193,11 +219,6 @@ class _Batch:
             self._own[worker].append(work)
         size = min(LARGEST_PART, max(1, len(anyone) // (PARTS * count)))
         self._anyone = deque(anyone[start : start + size] for start in range(0, len(anyone), size))
-
-    @property
-    def open(self) -> bool:
-        """Whether a task waits."""
-        return bool(self._anyone) or any(self._own)
 
     def next(self, place: int, late: list[int]) -> list[int]:
         """What a worker is to do: its own tasks, those of anyone, or those of workers that are late."""

@@ -10,7 +10,7 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .._appropo import ProblemError, WorkerError
 from .pool import Lost, Member, Pool, came
@@ -34,7 +34,7 @@ class ProcessPool(Pool):
     def _start(self, number: int) -> Process:
         return Process(self._recipe, number)
 
-    def _ready(self, members: Sequence[Member], seconds: float) -> Sequence[Member]:
+    def _ready(self, members: Collection[Member], seconds: float) -> Sequence[Member]:
         of = {member.socket.fileno(): member for member in members if isinstance(member, Process)}
         poll = select.poll()
         for number in of:
