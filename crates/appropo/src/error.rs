@@ -185,9 +185,9 @@ pub enum Error {
     AverageOfSome { measure: String, found: String },
     /// A long-run average was asked of a method that plays episodes or plans for sums.
     #[error(
-        "\"{measure}\" is a long-run average, which \"{method}\" does not plan for; use the method \"appropo\" with the oracle \"exact\""
+        "\"{measure}\" is a long-run average, which takes the method \"appropo\" with the oracle \"exact\"; found {found}"
     )]
-    AverageBy { measure: String, method: String },
+    AverageBy { measure: String, found: String },
     /// Someone asked to stop.
     #[error("stopped on request")]
     Interrupted,

@@ -337,7 +337,11 @@ impl Problem {
             && !method.takes_averages(self)
         {
             let measure = self.measures().name_of(entry);
-            return Err(Error::AverageBy { measure, method: method.name().into() });
+            let found = match method.name() {
+                "appropo" => "another oracle".into(),
+                name => format!("the method \"{name}\""),
+            };
+            return Err(Error::AverageBy { measure, found });
         }
         method.check(self)
     }
