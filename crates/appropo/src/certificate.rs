@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::measurement::Discounting;
-use crate::rl::Quotient;
 use crate::set::{ConvexSet, Lift, SharedSet};
 use crate::state::{Loader, Saved, Saver};
 use crate::utility::Criterion;
-use crate::vector;
+use crate::vector::{self, rounding};
 
 /// What is known about a problem in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,27 +45,28 @@ impl ValueFunction {
     }
 }
 
+/// What staying somewhere for ever is worth, where something is averaged over time.
+pub(crate) trait PriceStaying {
+    /// λ, and after it what no average payoff of whoever stays is below, place by place, as `bias` proves.
+    fn priced(&self, lam: &[f64], bias: &[f64]) -> Result<Vec<f64>>;
+}
+
 /// Where bounds are proved: a model, its decision states, and how its measurements add up.
 pub(crate) struct Ground<'a> {
     pub model: &'a TabularMdp,
     pub decisions: &'a [bool],
     pub discounting: &'a Discounting,
-    /// Set where the model is that of a quotient.
-    pub quotient: Option<&'a Quotient>,
+    /// Set where the model measures what staying is worth, after what λ prices.
+    pub staying: Option<&'a dyn PriceStaying>,
 }
 
-impl<'a> Ground<'a> {
-    pub fn of_quotient(quotient: &'a Quotient, discounting: &'a Discounting) -> Self {
-        let (model, decisions) = (&quotient.model, quotient.decisions.as_slice());
-        Self { model, decisions, discounting, quotient: Some(quotient) }
-    }
-
+impl Ground<'_> {
     /// [`least_payoff`] on this ground.
     pub fn least_payoff(&self, lam: &[f64], witness: &ValueFunction) -> Result<f64> {
-        let Some(quotient) = self.quotient else {
+        let Some(staying) = self.staying else {
             return least_payoff(self.model, self.discounting, self.decisions, lam, witness);
         };
-        let lam = quotient.priced(lam, &witness.bias)?;
+        let lam = staying.priced(lam, &witness.bias)?;
         least_payoff(self.model, self.discounting, self.decisions, &lam, witness)
     }
 }
@@ -238,12 +238,6 @@ impl Sum {
         self.low += p.mul_add(inner, -outer) + p * x.mul_add(y, -inner);
         self.add(outer);
     }
-}
-
-/// A bound on the rounding of a sum of so many products and a few operations after it, relative to the sum of their
-/// sizes: each operation moves its result by at most half of ε.
-pub(crate) fn rounding(terms: usize) -> f64 {
-    0.5 * (terms + 5) as f64 * f64::EPSILON
 }
 
 /// Σ p V(s) over the states of a distribution, and Σ p|V(s)|. States without decisions are worth 0.

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use super::guard::Guard;
+use super::guard::{self, Guard};
 use super::{AnyOracle, MakeOracle, OracleContext, OracleEntry, Respond, Response};
 use crate::certificate::{Bound, Ceiling, Certificate, Ground, ValueFunction};
 use crate::env::{EnvSpec, TabularMdp};
@@ -165,8 +165,8 @@ impl Exact {
     fn ground(&self) -> Ground<'_> {
         let (model, decisions, discounting) = (&self.model, self.decisions.as_slice(), &self.discounting);
         match &self.quotient {
-            Some(quotient) => Ground::of_quotient(quotient, discounting),
-            None => Ground { model, decisions, discounting, quotient: None },
+            Some(quotient) => guard::ground(quotient, discounting),
+            None => Ground { model, decisions, discounting, staying: None },
         }
     }
 

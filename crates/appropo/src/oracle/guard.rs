@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::certificate::{Bound, Ground, Tilt, ValueFunction};
+use crate::certificate::{Bound, Ground, PriceStaying, Tilt, ValueFunction};
 use crate::error::{Error, Result};
 use crate::measurement::Discounting;
 use crate::rl::{Quotient, Staying, shortest_path};
@@ -80,7 +80,7 @@ impl Guard {
         staying: &Staying,
     ) -> Option<Bound> {
         let undiscounted = Discounting::new(1.0, None).ok()?;
-        let ground = Ground::of_quotient(quotient, &undiscounted);
+        let ground = ground(quotient, &undiscounted);
         let rewards = quotient.model.rewards(&staying.lam);
         let scale = values.iter().chain(&rewards).fold(0.0, |m: f64, v| m.max(v.abs()));
         for share in std::iter::once(0.0).chain((-16..-5).map(|power| 10f64.powi(power) * scale)) {
@@ -97,6 +97,17 @@ impl Guard {
         }
         None
     }
+}
+
+impl PriceStaying for Quotient {
+    fn priced(&self, lam: &[f64], bias: &[f64]) -> Result<Vec<f64>> {
+        Quotient::priced(self, lam, bias)
+    }
+}
+
+/// The ground of a quotient.
+pub(super) fn ground<'a>(quotient: &'a Quotient, discounting: &'a Discounting) -> Ground<'a> {
+    Ground { model: &quotient.model, decisions: &quotient.decisions, discounting, staying: Some(quotient) }
 }
 
 /// The distinct directions in which measurements go on for ever, each of length 1.

@@ -2,10 +2,10 @@ use std::collections::VecDeque;
 
 use super::chain::Chain;
 use super::end_components::{EndComponents, EndlessClasses, Predecessors};
-use crate::certificate::rounding;
 use crate::env::TabularMdp;
 use crate::error::Result;
 use crate::measurement::Measures;
+use crate::vector::rounding;
 
 const ROUNDS: usize = 1000;
 /// A switch must gain more than rounding, or equal actions would be swapped for ever.
