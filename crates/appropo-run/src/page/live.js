@@ -53,7 +53,7 @@ function liveStatus(run) {
 function logTail(run) {
   const { tail } = run.live;
   if (!tail.length) return html("p", {}, "No round is over yet.");
-  return html("pre", { class: "log", tabindex: "0" }, html("code", {}, tail.map(typographic).join("\n")));
+  return html("pre", { class: "log", tabindex: "0" }, html("code", {}, tail.map(typographic).reverse().join("\n")));
 }
 
 /** What a reader has unfolded, chosen and hidden, in the order of the page. */

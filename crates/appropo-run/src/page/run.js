@@ -71,7 +71,7 @@ function facts(run) {
     ...(isOpen(run) ? [] : [["samples for evaluation", writeCount(run.evaluation_samples)]]),
     ["oracle calls", writeCount(run.oracle_calls)],
     ...(isOpen(run) ? [] : [["policies", writeCount(run.mixture.length)]]),
-    ["time", run.times.length ? writeSeconds(totalTime(run)) : "–"],
+    ...(isOpen(run) ? [] : [["time", run.times.length ? writeSeconds(totalTime(run)) : "–"]]),
   ];
   return html(
     "dl",
@@ -96,7 +96,7 @@ function constraintTable(run) {
       cell: (c) => html("span", { class: c.holds ? "yes" : "no" }, c.holds ? "✓ yes" : "✕ no"),
     },
   ];
-  const isExact = run.confidence === null && run.samples + run.evaluation_samples === 0;
+  const isExact = !isOpen(run) && run.confidence === null && run.samples + run.evaluation_samples === 0;
   if (constraints.every((c) => !c.interval)) columns.splice(5, 1);
   const holding = constraints.filter((c) => c.holds).length;
   const verdict =
@@ -152,6 +152,7 @@ async function copy(text, button) {
 }
 
 function confidence(run) {
+  if (isOpen(run)) return "none so far";
   if (run.is_logged) return "none: logged data decide nothing";
   return isNumber(run.confidence) ? write(run.confidence) : "exact";
 }
@@ -211,7 +212,7 @@ function runSections(run, level) {
   if (run.mixture.length) made.push(section(level, "The mixture", ...mixtureFigure(run)));
   if (run.rounds.round.length > 1 && count) made.push(section(level, "λ over time", lambdaFigure(run)));
   if (run.times.length) made.push(section(level, "Time", timeTable(run)));
-  if (run.live) made.push(section(level, "The log’s last rounds", logTail(run)));
+  if (run.live) made.push(section(level, "The last rounds", logTail(run)));
   made.push(section(level, "How to reproduce", ...reproduction(run)));
   return made.filter(Boolean);
 }
