@@ -31,16 +31,15 @@ TELL_THE_TIME = ("times.json", "report.html")
 OFTEN = ("--checkpoint-every", "0.05")
 
 
-def start(*arguments):
-    return subprocess.Popen(
-        [PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+def start(*arguments, out=subprocess.DEVNULL):
+    command = [PROGRAM, *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL, text=True)
 
 
 def kill(process):
     if process.poll() is None:
         process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.wait()
 
 
 def files(folder):
@@ -57,7 +56,8 @@ class Server:
     def again(self):
         if self.process:
             kill(self.process)
-        self.process = start("watch", self.folder, "--control")
+            self.process.stdout.close()
+        self.process = start("watch", self.folder, "--control", out=subprocess.PIPE)
         address = self.process.stdout.readline().strip()
         self.port, self.token = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#token=(\w+)", address).groups()
 
@@ -94,7 +94,7 @@ def disturbed(folder, arguments, rng, counts, usual):
             server.ask("POST", "/stop/0")
             if "," in event:
                 server.again()
-            run.communicate()
+            run.wait()
         elif event == "watch killed":
             server.again()
         else:
@@ -102,16 +102,15 @@ def disturbed(folder, arguments, rng, counts, usual):
             server.ask("GET", "/events", most=rng.randrange(1, 5000))
             assert server.ask("GET", "/", most=100)[0] == 200
         if run.poll() is not None and not (folder / "result.json").is_file():
-            run.communicate()
             run = start("resume", folder, *OFTEN, "--quiet")
             longest *= 1.05
-    run.communicate()
+    run.wait()
     # A request that came too late is taken back by the server that passed it on, or by whoever opens the run next.
     time.sleep(0.7)
     kill(server.process)
     if (folder / "stop").exists() or (folder / "progress.json").exists():
         counts["left over, taken away by resume"] += 1
-        start("resume", folder, "--quiet").communicate()
+        start("resume", folder, "--quiet").wait()
 
 
 def main():
@@ -122,7 +121,7 @@ def main():
         whole = []
         for number, arguments in enumerate(PROBLEMS):
             begin, folder = time.monotonic(), place / f"whole-{number}"
-            start("solve", *arguments, *OFTEN, "--quiet", "--run", folder).communicate()
+            start("solve", *arguments, *OFTEN, "--quiet", "--run", folder).wait()
             whole.append((arguments, files(folder), time.monotonic() - begin))
         number = 0
         while sum(counts.values()) < events:
