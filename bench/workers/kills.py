@@ -67,14 +67,11 @@ def on_processes(runs, expected):
     return same
 
 
-def kill_node(cluster, draw, done):
-    """Kills the second node in the middle of a run, and starts another a while later."""
-    node = cluster.add_node(num_cpus=1)
-    if done.wait(draw.uniform(4.0, 9.0)):
+def kill_node(cluster, node, draw, done):
+    """Kills a node in the middle of a run, which goes on with the worker of the other."""
+    if done.wait(draw.uniform(2.0, 6.0)):
         return 0
     cluster.remove_node(node, allow_graceful=False)
-    if not done.wait(draw.uniform(1.0, 4.0)):
-        cluster.add_node(num_cpus=1)
     return 1
 
 
@@ -88,8 +85,9 @@ def on_nodes(runs, expected):
     for run in range(runs):
         draw = random.Random(run)
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        second = cluster.add_node(num_cpus=1)
         with tempfile.TemporaryDirectory() as folder:
-            start, end = time.time(), during(kill_node, cluster, draw)
+            start, end = time.time(), during(kill_node, cluster, second, draw)
             try:
                 workers = ap.Ray(num_workers=2, address=cluster.address)
                 found = world.solved(Path(folder, "run"), world.Make(SLEEPS), workers=workers)

@@ -78,7 +78,7 @@ fn rich() -> Vec<(String, String)> {
         "oracle = \"universal\"\nsamples = 200\n[solve.universal]\nnet_arch = [16]\nlearning_rate = 1e-2\n\
          gradient_steps = 1\nbatch_size = 8\nbuffer_size = 100\ntau = 0.1\ntemperature = 0.01\nn_critics = 1\nconfirming = 9",
         "oracle = \"q-learning\"\nsamples = 500\nplayer = \"ogd\"\nq-learning.backup = \"sarsa\"",
-        "oracle = \"a2c\"\nsamples = 500\nfully-corrective = { margin = 2, anchor = {} }\na2c.net_arch = [8, 4]",
+        "oracle = \"a2c\"\nsamples = 500\nnum_envs = 3\nfully-corrective = { margin = 2, anchor = {} }\na2c.net_arch = [8, 4]",
         "oracle = \"ppo\"\nsamples = 500\n[solve.fully-corrective]\nanchor = { failure = 0.8, reward = -1.17 }\n\
          [solve.learned]\nfresh = 3\niterates = false",
     ];

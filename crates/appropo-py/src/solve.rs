@@ -14,7 +14,7 @@ use appropo::scalars::{Scalar, scalars};
 use appropo::solver::{Observer, Observers, Phase, Progress, Round};
 use appropo_run::record::{Recorder, complete};
 use appropo_run::result::Revive;
-use appropo_run::{Directory, files, result};
+use appropo_run::{Directory, StopRequest, files, result};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -118,9 +118,9 @@ pub fn verify(
     Ok(verified(&verification.lines, &verification.outcome))
 }
 
-/// What a solve may take: it ends with Ctrl-C, and workers play for it where there are any.
+/// What a solve may take, with the workers that play for it where there are any.
 fn within(problem: &Problem, plan: &Plan, workers: Option<Bound<PyAny>>) -> PyResult<Budget> {
-    let budget = plan.budget.clone().until(stop(problem.raised.clone()));
+    let budget = plan.budget.clone();
     Ok(match workers {
         None => budget,
         Some(pool) => budget.on(Arc::new(Pool::new(&pool, problem.raised.clone())?)),
@@ -137,12 +137,14 @@ fn recorded(
 ) -> Solved {
     let Plan { method, seed, .. } = plan;
     let Some(folder) = folder else {
-        return Ok(problem.problem.solve(method.as_ref(), budget, *seed, &mut watch)?);
+        let budget = budget.clone().until(stop(problem.raised.clone()));
+        return Ok(problem.problem.solve(method.as_ref(), &budget, *seed, &mut watch)?);
     };
     let text = problem.text(plan)?;
     let mut recorder = Recorder::begin(folder, &problem.about(plan), &problem.problem, &text, every)?;
+    let budget = budget.clone().until(stop_or_asked(problem.raised.clone(), recorder.stop_request()));
     let mut observers = Observers(vec![&mut recorder, &mut watch]);
-    let found = problem.problem.solve(method.as_ref(), budget, *seed, &mut observers)?;
+    let found = problem.problem.solve(method.as_ref(), &budget, *seed, &mut observers)?;
     recorder.take_failure()?;
     recorder.finish(&found)?;
     Ok(found)
@@ -164,8 +166,9 @@ fn resumed(
         return result::read(&directory, &problem.problem, revive);
     }
     let (mut recorder, from) = Recorder::resume(directory, &problem.problem, every)?;
+    let budget = budget.clone().until(stop_or_asked(problem.raised.clone(), recorder.stop_request()));
     let mut observers = Observers(vec![&mut recorder, &mut watch]);
-    let found = problem.problem.resume(method.as_ref(), budget, *seed, from, &mut observers)?;
+    let found = problem.problem.resume(method.as_ref(), &budget, *seed, from, &mut observers)?;
     recorder.take_failure()?;
     recorder.finish(&found)?;
     Ok(found)
@@ -267,6 +270,12 @@ pub(crate) fn stop(raised: Raised) -> StopSignal {
             }
         }
     })
+}
+
+/// The same, and whether someone asked the run to stop by a file in its folder.
+fn stop_or_asked(raised: Raised, asked: StopRequest) -> StopSignal {
+    let stop = stop(raised);
+    Arc::new(move || stop() || asked.is_overdue())
 }
 
 /// A round as a dictionary.

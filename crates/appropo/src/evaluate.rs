@@ -265,8 +265,8 @@ pub fn rollouts(problem: &Problem, budget: &Budget, rng: &mut Generator) -> Resu
         let env = problem.environment(budget.stop.clone())?;
         Ok(Episode::new(env, problem.discounting().gamma(), problem.limit()))
     };
-    if let Some(workers) = &budget.workers {
-        return Ok(Rollouts::new(episode()?, rng).on(Arc::clone(workers)));
+    if let Some(workers) = budget.players() {
+        return Ok(Rollouts::new(episode()?, rng).on(workers));
     }
     let copies = if problem.env().is_external() { 1 } else { budget.threads };
     (1..copies).try_fold(Rollouts::new(episode()?, rng), |rollouts, _| Ok(rollouts.and(episode()?)))

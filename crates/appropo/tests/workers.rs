@@ -7,7 +7,7 @@ use appropo::constraint::Constraint;
 use appropo::env::cart_pole::CartPole;
 use appropo::env::point_mass::PointMass;
 use appropo::env::{EnvSpec, mars_rover};
-use appropo::error::Result;
+use appropo::error::{Error, Result};
 use appropo::method::{Appropo, Budget, Cpo, Method, Resume};
 use appropo::oracle::Learned;
 use appropo::outcome::Outcome;
@@ -15,7 +15,7 @@ use appropo::problem::Problem;
 use appropo::random::{self, Generator};
 use appropo::rl::actor_critic::{A2cOptions, PpoOptions};
 use appropo::rl::workers::{Host, Task, Workers};
-use appropo::solver::{Observer, Round};
+use appropo::solver::{Observer, Round, Stop};
 use appropo::state::Saver;
 
 /// Workers in this process: each task goes to one drawn at random, and each may be lost before it.
@@ -159,6 +159,21 @@ fn workers_judge_as_one_process_does() {
     let budget = Budget::samples(2000);
     let crew = Crew::new(&problem, 3, 0.2, 4);
     assert!(bytes(&solved(&budget.clone().on(crew))) == bytes(&solved(&budget)));
+}
+
+/// Workers are asked for nothing more once a run is to stop.
+#[test]
+fn a_run_on_workers_stops_when_it_is_told_to() {
+    let (problem, asked) = (cart_pole(), Arc::new(Mutex::new(0)));
+    let counted = Arc::clone(&asked);
+    let stop = Arc::new(move || {
+        *counted.lock().unwrap() += 1;
+        *counted.lock().unwrap() > 5
+    });
+    let budget = Budget::samples(1_000_000).num_envs(3).on(Crew::new(&problem, 2, 0.0, 1)).until(stop);
+    let outcome = problem.solve(&Cpo::default(), &budget, 0, &mut ()).unwrap();
+    assert_eq!(outcome.stop, Stop::Failed(Error::Interrupted));
+    assert!(outcome.samples < 100_000, "{}", outcome.samples);
 }
 
 #[test]

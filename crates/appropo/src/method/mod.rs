@@ -37,7 +37,7 @@ use crate::outcome::{History, Outcome};
 use crate::policy::Mixed;
 use crate::problem::Problem;
 use crate::registry::Registry;
-use crate::rl::workers::Workers;
+use crate::rl::workers::{Stoppable, Workers};
 use crate::solver::Observer;
 
 /// A way to solve problems.
@@ -60,6 +60,11 @@ pub trait Method: fmt::Debug + Send + Sync {
 
     /// Whether policies come from playing rather than from planning.
     fn is_learning(&self, problem: &Problem) -> bool;
+
+    /// Whether it plans for measures that are long-run averages.
+    fn takes_averages(&self, _: &Problem) -> bool {
+        false
+    }
 
     /// Whether it needs a world, to play or to plan in, and logs alone are not enough.
     fn is_playing(&self) -> bool {
@@ -154,6 +159,15 @@ impl Budget {
     /// The same with these workers.
     pub fn on(self, workers: Arc<dyn Workers>) -> Self {
         Self { workers: Some(workers), ..self }
+    }
+
+    /// The workers, who are asked for nothing more once the budget says to stop.
+    pub(crate) fn players(&self) -> Option<Arc<dyn Workers>> {
+        let workers = Arc::clone(self.workers.as_ref()?);
+        Some(match self.stop.clone() {
+            Some(stop) => Arc::new(Stoppable { workers, stop }) as Arc<dyn Workers>,
+            None => workers,
+        })
     }
 
     /// The same with a most of rounds.

@@ -1,6 +1,7 @@
 //! Scalar-reward reinforcement learning: planning in known worlds, and learning by playing.
 
 pub mod actor_critic;
+mod averages;
 mod backward_induction;
 mod chain;
 mod cloning;
@@ -27,6 +28,7 @@ mod visits;
 pub mod workers;
 
 pub use actor_critic::ActorCritic;
+pub(crate) use averages::Staying;
 pub use backward_induction::backward_induction;
 pub(crate) use cloning::{Cloning, Demonstrations};
 pub use encoder::Encoder;

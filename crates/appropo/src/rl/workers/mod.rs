@@ -17,8 +17,8 @@ pub(in crate::rl) use message::Acting;
 pub(crate) use sampled::SampledEpisodes;
 pub(crate) use streams::Streams;
 
-use crate::env::Environment;
-use crate::error::{Result, in_range};
+use crate::env::{Environment, StopSignal};
+use crate::error::{Error, Result, in_range};
 use crate::measurement::Selection;
 
 /// What a worker is to do.
@@ -43,6 +43,22 @@ pub trait Workers: Send + Sync {
 impl fmt::Debug for dyn Workers {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.debug_struct("Workers").field("count", &self.count()).finish_non_exhaustive()
+    }
+}
+
+/// Workers who are asked for nothing more once there is a signal to stop.
+pub(crate) struct Stoppable {
+    pub workers: Arc<dyn Workers>,
+    pub stop: StopSignal,
+}
+
+impl Workers for Stoppable {
+    fn count(&self) -> usize {
+        self.workers.count()
+    }
+
+    fn play(&self, policy: &[u8], tasks: &[Task]) -> Result<Vec<Vec<u8>>> {
+        if (self.stop)() { Err(Error::Interrupted) } else { self.workers.play(policy, tasks) }
     }
 }
 

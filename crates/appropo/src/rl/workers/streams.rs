@@ -206,7 +206,8 @@ impl Checkpoint for Seen {
         let mut stream = locked(&self.stream);
         (stream.rngs, stream.start, stream.left) = (from.get()?, from.get()?, None);
         let width = stream.sizes.1;
-        let is_whole = |done: &Vec<f64>| done.len().is_multiple_of(width) && done.iter().all(|v| v.is_finite());
+        let is_whole =
+            |done: &Vec<f64>| done.len().is_multiple_of(width) && done.iter().all(|v| v.is_finite());
         stream.done = from.get_where("an action", is_whole)?;
         Ok(())
     }
