@@ -113,10 +113,14 @@ def test_problem_files_are_well_stated(page, block, tmp_path, monkeypatch):
     if "environment" not in tables:
         # Tables of a problem are completed by a world, and by a discount that must stand before them.
         problem = f"{block.text}\n{MINIMAL}" if "discount" in tables else f"discount = 0.99\n{MINIMAL}\n{block.text}"
-    # A model that the problem names is a file of the page.
+    # A model that the problem names is a file of the page, or the page's own code writes it before its commands read it.
     for other in pages.blocks(page):
         if other.language == "drn" and "file" in other.notes:
             Path(other.notes["file"]).write_text(other.text, encoding="utf-8")
+    model = tables.get("environment", {}).get("model")
+    if model and not Path(model).exists():
+        assert is_solved_by_its_page(page, block, model), f"{pages.name(page)}:{block.line}: nothing here writes {model}"
+        return
     Path("problem.toml").write_text(problem, encoding="utf-8")
     done = run("appropo check problem.toml")
     status = int(block.notes.get("exit", "0"))
@@ -124,6 +128,14 @@ def test_problem_files_are_well_stated(page, block, tmp_path, monkeypatch):
     assert done.returncode == status, (
         f"{where}\nexit status {done.returncode}, expected {status}\n{done.stdout}{done.stderr}"
     )
+
+
+def is_solved_by_its_page(page, block, model):
+    """Whether Python before a problem writes its model, and a command behind it reads the problem."""
+    all_blocks, file = pages.blocks(page), block.notes.get("file")
+    before = "".join(other.text for other in all_blocks[: block.place] if other.language == "python")
+    behind = "".join(other.text for other in all_blocks[block.place :] if other.language == "sh")
+    return file is not None and f'write("{model}")' in before and file in behind
 
 
 @blocks("rust")
