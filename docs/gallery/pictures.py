@@ -265,7 +265,63 @@ def exploration(page):
     return figure
 
 
-DRAWN = (queue, inventory, dosing, battery, exploration, expert, risk, fairness)
+def tip(observation):
+    return observation[..., 6:8] - observation[..., 8:10]
+
+
+def episodes(world, policy, count, horizon):
+    """What is seen in some episodes, and what each measured in its last step."""
+    env = world(horizon=horizon)
+    policy.reset(seed=0)
+    for seed in range(count):
+        observation, _ = env.reset(seed=seed)
+        seen, over = [observation], False
+        while not over:
+            action, _ = policy.predict(observation, episode_start=len(seen) == 1)
+            observation, _, terminated, truncated, info = env.step(action)
+            seen.append(observation)
+            over = terminated or truncated
+        yield np.array(seen), info["z"]
+
+
+def arm(page):
+    from appropo.gym import World
+
+    ap = page["ap"]
+    figure, (left, right) = pair()
+    for seen, _ in episodes(lambda **settings: World("arm", **settings), page["result"].policy, 6, 60):
+        ways = tip(seen)
+        [line] = left.plot(ways[:, 0], ways[:, 1])
+        left.plot(*seen[0, 6:8], "x", color=line.get_color(), markersize=9, markeredgewidth=2.5)
+        left.plot(*ways[0], "o", color=line.get_color(), markersize=4)
+    left.plot(0, 0, "s", color="black")
+    left.set(aspect="equal", xlim=(-0.1, 1), title="ways of the tip to targets (×)", xlabel="m", ylabel="m")
+    free = ap.maximize(ap.Problem(ap.BuiltIn("arm", {"horizon": 60}), discount=1), "reward", method="lagrangian", oracle="ppo", samples=200_000)
+    for policy, name, colour in ((page["result"].policy, "with bounds", ORANGE), (free.policy, "without", BLUE)):
+        all_seen = np.array([seen for seen, _ in episodes(lambda **settings: World("arm", **settings), policy, 200, 60)])
+        speed = np.linalg.norm(np.diff(tip(all_seen), axis=1), axis=2) / 0.05
+        right.plot(np.arange(60) / 20, speed.mean(axis=0), color=colour, label=name)
+    right.set(xlabel="seconds", title="mean speed of the tip, m/s")
+    right.legend(frameon=False)
+    return figure
+
+
+def lander(page):
+    from appropo.gym import World
+
+    figure, (left, right) = pair()
+    for seen, measured in episodes(lambda **settings: World("lander", **settings), page["best"].policy, 14, 100):
+        colour = BLUE if measured["landed"] else ORANGE
+        left.plot(10 * seen[:, 0], 10 * seen[:, 1], color=colour, linewidth=1.3)
+        right.plot(5 * seen[:, 3], 10 * seen[:, 1], color=colour, linewidth=1.3)
+    left.plot([-5, 5], [0, 0], color="black", linewidth=4, solid_capstyle="butt")
+    left.set(xlabel="m beside the middle of the pad", ylabel="height, m", title="descents (orange: crashed)", ylim=(-1, 23))
+    right.axvline(-2, color=GREY, linestyle=":", linewidth=1)
+    right.set(xlabel="speed upwards, m/s", title="height against speed; soft is right of the dots", ylim=(-1, 23))
+    return figure
+
+
+DRAWN = (queue, inventory, dosing, battery, exploration, expert, risk, fairness, arm, lander)
 
 
 def main():

@@ -16,6 +16,7 @@ mod explicit;
 mod lagrangian;
 mod last_iterate;
 mod learning;
+mod machines;
 mod maximizing;
 mod options;
 mod oracles;

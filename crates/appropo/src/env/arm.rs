@@ -1,9 +1,11 @@
 //! An arm of two links in a horizontal plane that is to bring its tip to a target and hold it there.
 //!
-//! Links are half a metre long, with a kilogram at the end of each. Targets are drawn uniformly by area from the ring
-//! that the tip can reach with room to spare. A step takes a twentieth of a second; it has reward −(distance of the tip
+//! Links are half a metre long, with a kilogram at the end of each. The arm starts at rest, its elbow bent at about a right
+//! angle. Targets are drawn uniformly by area from the half of the ring before it that the tip can reach. A step takes a twentieth of a second; it has reward −(distance of the tip
 //! from the target) and measures the squares of the torques as energy and the tip's speed. Nothing ends an episode but
 //! its horizon.
+
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 use super::spec::{EnvEntry, EnvSpec, REQUIRED_HORIZON};
 use super::{Environment, Space, Status};
@@ -105,9 +107,10 @@ impl Environment for Arm {
     }
 
     fn reset(&mut self, rng: &mut Generator, observation: &mut [f64]) -> Result<()> {
-        self.angles = [std::f64::consts::TAU * random::unit(rng), std::f64::consts::PI * random::unit(rng)];
+        let mut near = |angle: f64| angle + 0.2 * random::unit(rng) - 0.1;
+        self.angles = [near(-FRAC_PI_4), near(FRAC_PI_2)];
         self.speeds = [0.0; 2];
-        let angle = std::f64::consts::TAU * random::unit(rng);
+        let angle = PI * random::unit(rng) - FRAC_PI_2;
         let (near, far) = (NEAREST * NEAREST, FARTHEST * FARTHEST);
         let radius = (near + (far - near) * random::unit(rng)).sqrt();
         self.target = [radius * angle.cos(), radius * angle.sin()];

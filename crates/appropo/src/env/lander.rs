@@ -44,7 +44,8 @@ pub struct Lander {
 impl Lander {
     /// Episodes cut off after `horizon` steps.
     pub fn new(horizon: Option<usize>) -> Self {
-        let measures = Measures::new([("reward", 1), ("fuel", 1), ("landed", 1), ("crashed", 1), ("steps", 1)]);
+        let measures =
+            Measures::new([("reward", 1), ("fuel", 1), ("landed", 1), ("crashed", 1), ("steps", 1)]);
         Self { measures, horizon, place: [0.0; 2], speed: [0.0; 2], tilt: 0.0, spin: 0.0, steps: 0 }
     }
 
