@@ -29,7 +29,7 @@ fn an_arm_without_torque_comes_to_rest() {
     }
     let mut energy = kinetic(&seen);
     assert!(energy > 0.5);
-    for _ in 0..200 {
+    for _ in 0..360 {
         let (before, turned) = (tip(&seen), [seen[4], seen[5]]);
         arm.step(&[0.0, 0.0], &mut rng, &mut seen, &mut z).unwrap();
         // Friction takes away what it must, within the error of steps of a fortieth of a second.
