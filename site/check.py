@@ -64,7 +64,9 @@ def pages(site):
     """All of the book, and of the Rust reference the crates' first pages and a few more."""
     there = (page for page in sorted(site.rglob("*.html")) if page.name != "404.html")
     # Pages that only lead to others are left out.
-    found = [page.relative_to(site) for page in there if b'http-equiv="refresh"' not in page.read_bytes()[:1000].lower()]
+    found = [
+        page.relative_to(site) for page in there if b'http-equiv="refresh"' not in page.read_bytes()[:1000].lower()
+    ]
     rust = [page for page in found if "rust" in page.parts]
     first = [page for page in rust if page.name == "index.html" and len(page.parts) == 5]
     return [page for page in found if "rust" not in page.parts] + first + rust[::200]
@@ -85,9 +87,15 @@ def opened(site):
         for width, viewport in WIDTHS.items():
             page = browser.new_page(viewport=viewport)
             wrong = []
-            page.on("console", lambda message: wrong.append(f"console: {message.text}") if is_complaint(message, page.url) else None)
+            page.on(
+                "console",
+                lambda message: wrong.append(f"console: {message.text}") if is_complaint(message, page.url) else None,
+            )
             page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-            page.on("request", lambda request: request.url.startswith((own, "data:", "blob:")) or wrong.append(f"asks {request.url}"))
+            page.on(
+                "request",
+                lambda request: request.url.startswith((own, "data:", "blob:")) or wrong.append(f"asks {request.url}"),
+            )
             page.on("response", lambda answer: answer.status < 400 or wrong.append(f"{answer.status}: {answer.url}"))
             for path in pages(site):
                 page.goto(own + path.as_posix(), wait_until="load")

@@ -56,7 +56,9 @@ def notebooks(to):
     for path in sorted((ROOT / "docs/python/notebooks").glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         with tempfile.TemporaryDirectory() as folder:
-            NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+            NotebookClient(
+                notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
+            ).execute()
         text = "\n\n".join(cell_text(cell, to, f"{path.stem}-{number}") for number, cell in enumerate(notebook.cells))
         title = re.search(r"(?m)^# (.+)$", text)
         assert title, f"{path}: a notebook begins with a title"
@@ -94,7 +96,18 @@ def reference(to):
         assert first, f"{name}.py: a module begins with what it holds"
         python.append(f"- [`appropo.{name}`](python/{name}.md): {first[1]}")
         (to / f"python/{name}.md").write_text(f"# appropo.{name}\n\n::: appropo.{name}\n", encoding="utf-8")
-    text = ["# API reference", "", "## Rust", "", *rust, "", "## Python", "", "Everything is imported from `appropo` itself:", ""]
+    text = [
+        "# API reference",
+        "",
+        "## Rust",
+        "",
+        *rust,
+        "",
+        "## Python",
+        "",
+        "Everything is imported from `appropo` itself:",
+        "",
+    ]
     (to / "README.md").write_text("\n".join([*text, *python]) + "\n", encoding="utf-8")
 
 

@@ -90,7 +90,13 @@ def inventory(page):
         orders[page["sizes"].index(coming), held] = np.mean(sizes)
     right.set_facecolor("#e4e4e4")
     image = right.imshow(orders, cmap="Blues", aspect="auto", origin="lower", vmin=0, vmax=9)
-    right.set(xlabel="on hand", ylabel="on its way", yticks=range(4), yticklabels=page["sizes"], title="what is ordered (grey: never there)")
+    right.set(
+        xlabel="on hand",
+        ylabel="on its way",
+        yticks=range(4),
+        yticklabels=page["sizes"],
+        title="what is ordered (grey: never there)",
+    )
     right.spines[:].set_visible(False)
     figure.colorbar(image, ax=right, ticks=page["sizes"])
     return figure
@@ -121,11 +127,24 @@ def dosing(page):
     left.annotate("can be had", (0.28, 0.5), ha="center", color=BLUE)
     nearest = page["result"].nearest
     left.plot(nearest["reach(toxicity)"], nearest["reach(remission)"], "o", color=ORANGE)
-    left.set(xlim=(0, 0.45), ylim=(0.3, 1), xlabel="severe toxicity", ylabel="remission", title="probabilities that go together")
+    left.set(
+        xlim=(0, 0.45),
+        ylim=(0.3, 1),
+        xlabel="severe toxicity",
+        ylabel="remission",
+        title="probabilities that go together",
+    )
     for cycles, colour in ((6, GREEN), (8, ORANGE), (10, BLUE), (14, GREY)):
         problems = [ap.Problem(page["patient"], [toxicity <= bound], discount=1, horizon=cycles) for bound in bounds]
-        right.plot(bounds, [ap.maximize(problem, remission).value for problem in problems], color=colour, label=f"{cycles} cycles")
-    right.set(xlim=(0, 0.45), ylim=(0.3, 1), xlabel="severe toxicity allowed", title="remission, by the length of treatment")
+        right.plot(
+            bounds,
+            [ap.maximize(problem, remission).value for problem in problems],
+            color=colour,
+            label=f"{cycles} cycles",
+        )
+    right.set(
+        xlim=(0, 0.45), ylim=(0.3, 1), xlabel="severe toxicity allowed", title="remission, by the length of treatment"
+    )
     right.legend(frameon=False, loc="lower right")
     return figure
 
@@ -140,7 +159,12 @@ def battery(page):
         right.plot(18 + np.arange(14), charges(page, page["front"].policy(place)), color=colour)
     left.set(xlabel="wear, cycles", ylabel="cost of power", title="no night lies below the line")
     hours = np.arange(18, 32, 3)
-    right.set(xticks=hours, xticklabels=[f"{hour % 24}:00" for hour in hours], ylabel="charge, %", title="mean charge over the night")
+    right.set(
+        xticks=hours,
+        xticklabels=[f"{hour % 24}:00" for hour in hours],
+        ylabel="charge, %",
+        title="mean charge over the night",
+    )
     price = right.twinx()
     price.step(18 + np.arange(13), 100 * page["price"], where="post", color=GREY, linewidth=1, linestyle=":")
     price.set(ylabel="cents a kWh (dotted)", ylim=(0, 60))
@@ -296,9 +320,17 @@ def arm(page):
         left.plot(*ways[0], "o", color=line.get_color(), markersize=4)
     left.plot(0, 0, "s", color="black")
     left.set(aspect="equal", xlim=(-0.1, 1), title="ways of the tip to targets (×)", xlabel="m", ylabel="m")
-    free = ap.maximize(ap.Problem(ap.BuiltIn("arm", {"horizon": 60}), discount=1), "reward", method="lagrangian", oracle="ppo", samples=200_000)
+    free = ap.maximize(
+        ap.Problem(ap.BuiltIn("arm", {"horizon": 60}), discount=1),
+        "reward",
+        method="lagrangian",
+        oracle="ppo",
+        samples=200_000,
+    )
     for policy, name, colour in ((page["result"].policy, "with bounds", ORANGE), (free.policy, "without", BLUE)):
-        all_seen = np.array([seen for seen, _ in episodes(lambda **settings: World("arm", **settings), policy, 200, 60)])
+        all_seen = np.array(
+            [seen for seen, _ in episodes(lambda **settings: World("arm", **settings), policy, 200, 60)]
+        )
         speed = np.linalg.norm(np.diff(tip(all_seen), axis=1), axis=2) / 0.05
         right.plot(np.arange(60) / 20, speed.mean(axis=0), color=colour, label=name)
     right.set(xlabel="seconds", title="mean speed of the tip, m/s")
@@ -315,7 +347,9 @@ def lander(page):
         left.plot(10 * seen[:, 0], 10 * seen[:, 1], color=colour, linewidth=1.3)
         right.plot(5 * seen[:, 3], 10 * seen[:, 1], color=colour, linewidth=1.3)
     left.plot([-5, 5], [0, 0], color="black", linewidth=4, solid_capstyle="butt")
-    left.set(xlabel="m beside the middle of the pad", ylabel="height, m", title="descents (orange: crashed)", ylim=(-1, 23))
+    left.set(
+        xlabel="m beside the middle of the pad", ylabel="height, m", title="descents (orange: crashed)", ylim=(-1, 23)
+    )
     right.axvline(-2, color=GREY, linestyle=":", linewidth=1)
     right.set(xlabel="speed upwards, m/s", title="height against speed; soft is right of the dots", ylim=(-1, 23))
     return figure

@@ -51,7 +51,9 @@ class Occupancies:
         there[list(ends)] = False
         self.pairs = np.argwhere(there)
         times = horizon or 1
-        out = sparse.csr_matrix((np.ones(len(self.pairs)), (self.pairs[:, 0], np.arange(len(self.pairs)))), (states, len(self.pairs)))
+        out = sparse.csr_matrix(
+            (np.ones(len(self.pairs)), (self.pairs[:, 0], np.arange(len(self.pairs)))), (states, len(self.pairs))
+        )
         into = sparse.csr_matrix(discount * np.array([transitions[a, s] for s, a in self.pairs]).T)
         shift = sparse.eye(times, k=-1) if horizon else sparse.eye(1)
         flow = sparse.kron(sparse.eye(times), out) - sparse.kron(shift, into)
@@ -77,7 +79,9 @@ def test_queue():
     page = Page("queue")
     energy, jobs, accepted = (np.asarray(page.measures[name], dtype=float) for name in ("energy", "jobs", "accepted"))
     model = page.occupancies(0.999)
-    assert page.shown("feasible: power #") == [pytest.approx(0.001 * model.least(energy, [(jobs - 4 * accepted, 0)]), abs=6e-5)]
+    assert page.shown("feasible: power #") == [
+        pytest.approx(0.001 * model.least(energy, [(jobs - 4 * accepted, 0)]), abs=6e-5)
+    ]
     arrived = np.full_like(energy, page.arrival)
     served = [(jobs - 10 * accepted, 0), (0.999 * arrived - accepted, 0)]
     [power] = page.shown("with the constraint it takes #")
@@ -99,7 +103,9 @@ def test_inventory():
     model, cost, sold = page.occupancies(0.999), page.measures["cost"], page.measures["sold"]
     assert page.wanted == pytest.approx(2, abs=1e-2)
     shown = page.shown("feasible: # a day; out") + page.shown("feasible: # a day to")
-    for found, (missing, most) in zip(shown, ((0.95 * page.wanted - sold, 0), (page.measures["stockout"] - 0.03, 0)), strict=True):
+    for found, (missing, most) in zip(
+        shown, ((0.95 * page.wanted - sold, 0), (page.measures["stockout"] - 0.03, 0)), strict=True
+    ):
         assert found == pytest.approx(0.001 * model.least(cost, [(missing, most)]), abs=6e-5)
     [percent] = page.shown("one percent more: # a day")
     costs = [0.001 * model.least(cost, [(rate * page.wanted - sold, 0)]) for rate in (0.95, 0.951)]
@@ -177,7 +183,9 @@ def test_fairness():
     # The largest minimum; what is maximised is at most ln 2/100 below it.
     rho, minimum = cvxpy.Variable(model.flow.shape[1], nonneg=True), cvxpy.Variable()
     rates = [0.001 * model.of(rate) @ rho >= minimum for rate in (a, b)]
-    largest = cvxpy.Problem(cvxpy.Maximize(minimum), [model.flow @ rho == model.entering, *rates]).solve(solver="CLARABEL")
+    largest = cvxpy.Problem(cvxpy.Maximize(minimum), [model.flow @ rho == model.entering, *rates]).solve(
+        solver="CLARABEL"
+    )
     assert largest - np.log(2) / 100 <= least <= largest + 1e-6
 
 
@@ -192,7 +200,9 @@ def test_expert(ball, sides):
     divergence = cvxpy.sum(cvxpy.rel_entr(pair[1 - sides[0]], pair[1 - sides[1]]))
     for radius in (0.02, 0.1, 0.5):
         constraints = [model.flow @ rho == model.entering, divergence <= radius]
-        least = cvxpy.Problem(cvxpy.Minimize(model.of(page.measures["minutes"]) @ rho), constraints).solve(solver="CLARABEL")
+        least = cvxpy.Problem(cvxpy.Minimize(model.of(page.measures["minutes"]) @ rho), constraints).solve(
+            solver="CLARABEL"
+        )
         assert page.shown(f"(?m)^{ball} {radius}: # minutes") == [pytest.approx(least, abs=6e-3)]
 
 
