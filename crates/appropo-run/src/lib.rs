@@ -10,17 +10,21 @@ mod directory;
 mod error;
 pub mod evaluation;
 pub mod files;
+mod follow;
 pub mod front;
+pub mod live;
 mod log;
 pub mod onnx;
 mod outline;
 pub mod page;
 pub mod policies;
+mod presence;
 mod protobuf;
 pub mod record;
 pub mod report;
 pub mod result;
 mod sealed;
+pub mod stop;
 pub mod tensorboard;
 pub mod verify;
 
@@ -28,6 +32,8 @@ pub use checkpoint::Checkpoint;
 pub use directory::{Directory, write_whole};
 pub use error::{Error, Result};
 pub use log::{Log, LogDigest, LogLine};
+pub use presence::Activity;
+pub use stop::StopRequest;
 
 /// The version of the format of a run's files.
 pub const FORMAT: u32 = 2;
