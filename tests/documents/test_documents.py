@@ -66,6 +66,13 @@ def test_every_block_says_what_it_is(page):
         )
 
 
+def test_every_page_is_in_the_sites_menu():
+    menu = (pages.ROOT / "site/mkdocs.yml").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?m)^ *- (?:[^:\n]+: )?(\S+\.md)$", menu))
+    book = {str(page.relative_to(pages.ROOT / "docs")) for page in pages.PAGES if page.parent != pages.ROOT}
+    assert book <= named, f"site/mkdocs.yml: nav lacks {sorted(book - named)}"
+
+
 @each_page
 def test_a_page_does_what_it_shows(page, tmp_path, monkeypatch, update):
     monkeypatch.chdir(tmp_path)
