@@ -37,6 +37,8 @@ impl Failure {
                     | FileError::Older { .. }
                     | FileError::Unsuitable { .. }
                     | FileError::Taken { .. }
+                    | FileError::OtherSettings { .. }
+                    | FileError::NoStudy { .. }
             ),
             Failure::Other(_) => false,
         };
@@ -75,6 +77,9 @@ fn command(error: &FileError) -> String {
         FileError::NotEmpty { path } => format!(", with \"appropo resume {}\"", path.display()),
         FileError::NotEnded { path, is_in_use: false } => {
             format!(" with \"appropo resume {}\"", path.display())
+        }
+        FileError::NoStudy { .. } => {
+            " with \"appropo compare PROBLEM... --methods NAME,... --out FOLDER\"".into()
         }
         FileError::NoRun { .. } => ", or begin one there with \"appropo solve PROBLEM --run\"".into(),
         FileError::Io { source, is_run, .. }
@@ -123,8 +128,7 @@ impl From<ExperimentError> for Failure {
             ExperimentError::Run(error) => Failure::Files(error),
             ExperimentError::Folder { .. }
             | ExperimentError::Taken { .. }
-            | ExperimentError::Twice { .. }
-            | ExperimentError::Other { .. } => Failure::Input(error.to_string()),
+            | ExperimentError::Twice { .. } => Failure::Input(error.to_string()),
             other => Failure::Other(other.to_string()),
         }
     }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub use apprenticeship::{Apprenticeship, apprenticeship};
-pub use compare::{Compared, Comparison, LeftOut, Row};
+pub use compare::{Compared, Comparison, FailedRun, LeftOut, Row, join};
 pub use reproduce::reproduce;
 
 /// Why an experiment could not be done.
@@ -40,9 +40,6 @@ pub enum ExperimentError {
     /// Two solves of a comparison would be one run.
     #[error("{} would be two runs; name every problem and every method once", path.display())]
     Twice { path: PathBuf },
-    /// A run was begun with other settings.
-    #[error("{} is a run with other settings; choose another folder, or remove it", path.display())]
-    Other { path: PathBuf },
     /// A figure can't be drawn.
     #[error("{0}")]
     Figure(String),

@@ -21,6 +21,7 @@ pub mod record;
 pub mod report;
 pub mod result;
 mod sealed;
+pub mod study;
 pub mod tensorboard;
 pub mod verify;
 
