@@ -37,6 +37,7 @@ impl Failure {
                     | FileError::Older { .. }
                     | FileError::Unsuitable { .. }
                     | FileError::Taken { .. }
+                    | FileError::Page { .. }
                     | FileError::OtherSettings { .. }
                     | FileError::NoStudy { .. }
             ),
@@ -126,9 +127,9 @@ impl From<ExperimentError> for Failure {
             ExperimentError::Library(error) => Failure::Library(error),
             ExperimentError::Problem(diagnostic) => Failure::Problem(diagnostic),
             ExperimentError::Run(error) => Failure::Files(error),
-            ExperimentError::Folder { .. }
-            | ExperimentError::Taken { .. }
-            | ExperimentError::Twice { .. } => Failure::Input(error.to_string()),
+            ExperimentError::Folder { .. } | ExperimentError::Twice { .. } => {
+                Failure::Input(error.to_string())
+            }
             other => Failure::Other(other.to_string()),
         }
     }

@@ -1,22 +1,14 @@
 //! Methods on the same problems: many solves side by side, each a run in a folder of its own.
 
 use std::collections::HashSet;
-use std::fmt::Write;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
-use appropo::certificate::Verdict;
 use appropo::options::Table;
-use appropo::outcome::Outcome;
 use appropo::problem::Direction;
 use appropo::registry::Registry;
 use appropo_file::{ProblemFile, Reader, printable, written, written_solve};
-use appropo_run::about::times;
-use appropo_run::page::{Page, is_page, render};
-use appropo_run::report::page;
-use appropo_run::study::{self, Job, Options, Planned, Progress, State, Study};
-use appropo_run::{Directory, result, write_whole};
-use serde::Serialize;
+use appropo_run::study::{self, Compared, Job, LeftOut, Options, Planned, Progress, State, Study};
 
 use crate::{ExperimentError, Result};
 
@@ -35,66 +27,6 @@ pub struct Comparison {
     pub settings: Table,
     /// The folder: PROBLEM/METHOD/SEED are runs, PROBLEM.html compares them.
     pub folder: PathBuf,
-}
-
-/// What the runs of a method on a problem came to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Row {
-    /// The problem's name.
-    pub problem: String,
-    /// The method, as it was asked for.
-    pub method: String,
-    /// Runs.
-    pub runs: usize,
-    /// Those that ended feasible.
-    pub feasible: usize,
-    /// The median of the samples of those.
-    pub samples: Option<u64>,
-    /// The mean of the objective over them.
-    pub value: Option<f64>,
-    /// The mean share of the samples during which the mixture, as it was measured, lay outside.
-    pub outside: Option<f64>,
-    /// The median of the seconds of all runs.
-    pub seconds: f64,
-}
-
-/// A method that can't solve a problem.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct LeftOut {
-    /// The problem.
-    pub problem: String,
-    /// The method, as it was asked for.
-    pub method: String,
-    /// Why it can't.
-    pub why: String,
-}
-
-/// A comparison that is over, or was interrupted.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct Compared {
-    /// A row for each problem and method.
-    pub rows: Vec<Row>,
-    /// What could not be run.
-    pub left_out: Vec<LeftOut>,
-    /// Runs that ended without a result.
-    pub failed: Vec<FailedRun>,
-    /// The pages that compare runs.
-    pub pages: Vec<PathBuf>,
-    /// Whether runs are missing because it was interrupted.
-    pub is_interrupted: bool,
-}
-
-/// A run that ended without a result.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct FailedRun {
-    /// Its name: PROBLEM/METHOD/SEED.
-    pub run: String,
-    /// What went wrong.
-    pub error: String,
 }
 
 /// A solve, as it was asked for.
@@ -167,17 +99,25 @@ pub fn join(
     options: &Options,
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Compared> {
-    let (mut solves, mut left_out) = (Vec::new(), Vec::<LeftOut>::new());
-    for planned in Study::open(folder)?.planned()? {
-        let name = planned.name().to_string();
-        match Reader::default().read(&printable(&planned.problem), &name, &planned.text) {
-            Ok(file) => solves.push(Solve { file, planned }),
-            Err(error) => {
-                let Planned { problem, method, .. } = planned;
-                if left_out.last().is_none_or(|last| (&last.problem, &last.method) != (&problem, &method)) {
-                    left_out.push(LeftOut { problem, method, why: error.to_string() });
-                }
+    let (mut solves, mut left_out) = (Vec::new(), Vec::new());
+    let study = Study::open(folder)?;
+    for planned in study.planned()? {
+        let name = planned.name();
+        let read = Reader::default().read(&printable(&planned.problem), &name.to_string(), &planned.text);
+        let why = match read {
+            Ok(file) if file.problem.env().is_external() && study.state(&name)? != State::Done => {
+                "its world is Python's; its runs are drawn by the program that planned them, with ap.study"
+                    .into()
             }
+            Ok(file) => {
+                solves.push(Solve { file, planned });
+                continue;
+            }
+            Err(error) => error.to_string(),
+        };
+        let left = LeftOut { problem: planned.problem, method: planned.method, why };
+        if !left_out.contains(&left) {
+            left_out.push(left);
         }
     }
     compared(folder, &solves, left_out, options, watch)
@@ -193,49 +133,7 @@ fn compared(
     let jobs: Vec<Job> = solves.iter().map(Solve::job).collect();
     let study = Study::create(folder)?;
     study::run(&study, &jobs, options, watch)?;
-    let (mut ended, mut failed, mut is_interrupted) = (Vec::new(), Vec::new(), false);
-    for solve in solves {
-        let name = solve.planned.name();
-        match study.state(&name)? {
-            State::Done => ended.push(Ended { solve, folder: study.place(&name) }),
-            State::Failed(error) => failed.push(FailedRun { run: name.to_string(), error }),
-            _ => is_interrupted = true,
-        }
-    }
-    Ok(Compared { rows: rows(&ended)?, left_out, failed, pages: pages(folder, &ended)?, is_interrupted })
-}
-
-/// A solve whose run is in its place.
-struct Ended<'a> {
-    solve: &'a Solve,
-    folder: PathBuf,
-}
-
-fn rows(ended: &[Ended]) -> Result<Vec<Row>> {
-    let method = |ended: &Ended| (ended.solve.planned.problem.clone(), ended.solve.planned.method.clone());
-    let groups = ended.chunk_by(|a, b| method(a) == method(b));
-    groups
-        .map(|group| {
-            let outcomes = group.iter().map(Ended::outcome).collect::<Result<Vec<_>>>()?;
-            Ok(row(group[0].solve, &outcomes))
-        })
-        .collect()
-}
-
-/// One page a problem.
-fn pages(folder: &Path, ended: &[Ended]) -> Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for group in ended.chunk_by(|a, b| a.solve.planned.problem == b.solve.planned.problem) {
-        let pages = group.iter().map(Ended::page).collect::<Result<Vec<_>>>()?;
-        let path = folder.join(format!("{}.html", group[0].solve.planned.name().problem()));
-        let is_free = !path.exists() || std::fs::read(&path).is_ok_and(|bytes| is_page(&bytes));
-        if !is_free {
-            return Err(ExperimentError::Taken { path });
-        }
-        write_whole(&path, render(&pages).as_bytes())?;
-        paths.push(path);
-    }
-    Ok(paths)
+    Ok(study::compare(&study, &jobs, left_out)?)
 }
 
 impl Solve {
@@ -246,109 +144,10 @@ impl Solve {
     }
 }
 
-impl Ended<'_> {
-    fn outcome(&self) -> Result<(Outcome, f64)> {
-        let directory = Directory::read(&self.folder)?;
-        let outcome = result::read(&directory, &self.solve.file.problem, None)?;
-        Ok((outcome, times(&directory).total()))
-    }
-
-    fn page(&self) -> Result<Page> {
-        let mut page = page(&Directory::read(&self.folder)?, &self.solve.file.problem)?;
-        let Planned { method, seed, .. } = &self.solve.planned;
-        page.group = method.clone();
-        page.name = format!("{}: {method}, seed {seed}", page.name);
-        Ok(page)
-    }
-}
-
-fn row(solve: &Solve, outcomes: &[(Outcome, f64)]) -> Row {
-    let tolerance = solve.file.budget.tolerance;
-    let feasible: Vec<&Outcome> =
-        outcomes.iter().map(|(outcome, _)| outcome).filter(|o| o.verdict() == Verdict::Feasible).collect();
-    let mut samples: Vec<u64> = feasible.iter().map(|outcome| outcome.samples).collect();
-    samples.sort_unstable();
-    let mut seconds: Vec<f64> = outcomes.iter().map(|(_, seconds)| *seconds).collect();
-    seconds.sort_unstable_by(f64::total_cmp);
-    let values = feasible.iter().filter_map(|outcome| outcome.objective.as_ref()?.value);
-    let outside = outcomes.iter().filter_map(|(outcome, _)| outside(outcome, tolerance));
-    Row {
-        problem: solve.planned.problem.clone(),
-        method: solve.planned.method.clone(),
-        runs: outcomes.len(),
-        feasible: feasible.len(),
-        samples: samples.get(samples.len() / 2).copied(),
-        value: mean(values),
-        outside: mean(outside),
-        seconds: seconds[seconds.len() / 2],
-    }
-}
-
-/// The share of the samples after which the mixture was measured to lie outside; `None` where nothing was sampled.
-fn outside(outcome: &Outcome, tolerance: f64) -> Option<f64> {
-    let (mut before, mut out) = (0, 0);
-    for line in &outcome.history.lines {
-        let taken = line.samples.saturating_sub(before);
-        out += if line.distance > tolerance { taken } else { 0 };
-        before = line.samples;
-    }
-    (before > 0).then(|| out as f64 / before as f64)
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-    (count > 0.0).then(|| sum / count)
-}
-
-impl Compared {
-    /// The table, what was left out and why, and where the pages are.
-    pub fn text(&self) -> String {
-        let head = ["problem", "method", "feasible", "samples", "value", "outside", "time"];
-        let mut lines = vec![head.map(String::from)];
-        lines.extend(self.rows.iter().map(|row| {
-            [
-                row.problem.clone(),
-                row.method.clone(),
-                format!("{} of {}", row.feasible, row.runs),
-                row.samples.map_or("-".into(), |samples| samples.to_string()),
-                row.value.map_or("-".into(), |value| format!("{value:.4}")),
-                row.outside.map_or("-".into(), |share| format!("{:.0}%", 100.0 * share)),
-                format!("{:.1} s", row.seconds),
-            ]
-        }));
-        let mut text = String::new();
-        for line in lines.iter().filter(|_| !self.rows.is_empty()) {
-            let widths =
-                (0..head.len()).map(|i| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0));
-            let cells = line.iter().zip(widths).enumerate().map(|(i, (cell, width))| {
-                if i < 2 || i + 1 == head.len() {
-                    format!("{cell:<width$}")
-                } else {
-                    format!("{cell:>width$}")
-                }
-            });
-            let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
-        }
-        for LeftOut { problem, method, why } in &self.left_out {
-            let _ = writeln!(text, "\n{problem}, {method}: {why}");
-        }
-        for FailedRun { run, error } in &self.failed {
-            let _ = writeln!(text, "\n{run}: {error}");
-        }
-        for path in &self.pages {
-            let _ = writeln!(text, "\n{}", path.display());
-        }
-        text
-    }
-
-    /// One JSON object.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use appropo_run::study::Row;
+
     use super::*;
 
     fn comparison(folder: &Path) -> Comparison {

@@ -209,7 +209,16 @@ pub(crate) fn sealed_json(path: &Path, content: &impl Serialize) -> Result<Strin
 
 /// Writes a file, whole or not at all: under another name, flushed to the disk, then renamed.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let temporary = temporary(path);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    write_by(path.with_file_name(format!("{TEMPORARY}{name}")), path, bytes)
+}
+
+/// Writes a file, whole or not at all, that other processes may write at the same time.
+pub(crate) fn write_shared(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_by(temporary(path), path, bytes)
+}
+
+fn write_by(temporary: PathBuf, path: &Path, bytes: &[u8]) -> Result<()> {
     let written = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // What a full disk left of it takes up room that others need.
@@ -235,7 +244,7 @@ pub(crate) fn write_once(path: &Path, bytes: &[u8]) -> Result<bool> {
     Ok(is_new)
 }
 
-/// A name beside a file that no other process uses: several may write the same file at the same time.
+/// A name beside a file that no other process uses.
 fn temporary(path: &Path) -> PathBuf {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -47,6 +47,9 @@ pub enum Error {
     /// Something is where a new file is to be.
     #[error("{} is there already; remove it, or choose another name", path.display())]
     Taken { path: PathBuf },
+    /// Something else lies where a page is to be written.
+    #[error("{} is there already and no report of appropo; remove it, or choose another folder", path.display())]
+    Page { path: PathBuf },
     /// The library refused.
     #[error(transparent)]
     Library(#[from] appropo::error::Error),

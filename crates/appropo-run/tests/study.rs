@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use appropo_run::Error;
-use appropo_run::study::{Claim, Drawer, Machine, Next, Patience, Planned, RunName, State, Study};
+use appropo_run::study::{Claim, Drawer, Drawn, Machine, Patience, Planned, RunName, State, Study};
 
 const EXPIRE: Duration = Duration::from_secs(60);
 
@@ -41,19 +41,19 @@ fn clock() -> Duration {
 }
 
 /// Looks for a run every ten seconds for so long.
-fn after(drawer: &mut Drawer, seconds: u64) -> Next {
+fn after(drawer: &mut Drawer, seconds: u64) -> Drawn {
     for _ in 0..seconds / 10 {
-        match drawer.next().unwrap() {
-            Next::Wait => NOW.set(NOW.get() + Duration::from_secs(10)),
+        match drawer.draw().unwrap() {
+            Drawn::Wait => NOW.set(NOW.get() + Duration::from_secs(10)),
             next => return next,
         }
     }
-    drawer.next().unwrap()
+    drawer.draw().unwrap()
 }
 
-fn claimed(next: Next) -> Claim {
+fn claimed(next: Drawn) -> Claim {
     match next {
-        Next::Claimed(_, claim) => claim,
+        Drawn::Claimed(_, claim) => *claim,
         other => panic!("{other:?}"),
     }
 }
@@ -94,10 +94,10 @@ fn a_claim_that_is_not_renewed_expires() {
     let folder = place("expiry");
     let (study, names) = study(&folder, 1);
     let (mut ours, mut theirs) = (drawer(&study, &names, "a", clock), drawer(&study, &names, "b", clock));
-    let slow = claimed(ours.next().unwrap());
+    let slow = claimed(ours.draw().unwrap());
     assert_eq!(study.state(&names[0]).unwrap(), State::Running);
     for _ in 0..20 {
-        assert!(matches!(after(&mut theirs, 40), Next::Wait));
+        assert!(matches!(after(&mut theirs, 40), Drawn::Wait));
         slow.renew().unwrap();
     }
     assert!(!slow.is_lost());
@@ -111,8 +111,8 @@ fn a_claim_that_is_not_renewed_expires() {
     assert!(next.finish().unwrap());
     assert_eq!(fs::read(study.place(&names[0]).join("result.json")).unwrap(), b"next");
     assert_eq!(study.state(&names[0]).unwrap(), State::Done);
-    assert!(matches!(ours.next().unwrap(), Next::Over));
-    assert!(matches!(theirs.next().unwrap(), Next::Over));
+    assert!(matches!(ours.draw().unwrap(), Drawn::Over));
+    assert!(matches!(theirs.draw().unwrap(), Drawn::Over));
     assert!(!slow.folder().exists() && !next.folder().exists(), "nothing is left but the run in its place");
     fs::remove_dir_all(folder).unwrap();
 }
@@ -122,13 +122,13 @@ fn a_claim_that_is_not_renewed_expires() {
 fn a_long_sleep_is_no_proof_of_death() {
     let folder = place("sleep");
     let (study, names) = study(&folder, 1);
-    let owner = claimed(drawer(&study, &names, "a", clock).next().unwrap());
+    let owner = claimed(drawer(&study, &names, "a", clock).draw().unwrap());
     let mut other = drawer(&study, &names, "b", clock);
-    assert!(matches!(other.next().unwrap(), Next::Wait));
+    assert!(matches!(other.draw().unwrap(), Drawn::Wait));
     NOW.set(NOW.get() + 100 * EXPIRE);
-    assert!(matches!(other.next().unwrap(), Next::Wait));
+    assert!(matches!(other.draw().unwrap(), Drawn::Wait));
     owner.renew().unwrap();
-    assert!(matches!(after(&mut other, 50), Next::Wait));
+    assert!(matches!(after(&mut other, 50), Drawn::Wait));
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -137,7 +137,7 @@ fn a_long_sleep_is_no_proof_of_death() {
 fn the_first_result_stays() {
     let folder = place("first");
     let (study, names) = study(&folder, 1);
-    let claim = claimed(drawer(&study, &names, "a", clock).next().unwrap());
+    let claim = claimed(drawer(&study, &names, "a", clock).draw().unwrap());
     work(&claim, "second");
     let done = study.place(&names[0]);
     fs::create_dir_all(&done).unwrap();
@@ -156,11 +156,11 @@ fn the_dead_of_this_machine_are_not_waited_for() {
     let folder = place("dead");
     let (study, names) = study(&folder, 1);
     let (mut here, mut there) = (drawer(&study, &names, "a", clock), drawer(&study, &names, "b", clock));
-    let alive = claimed(here.next().unwrap());
-    assert!(matches!(here.next().unwrap(), Next::Wait));
+    let alive = claimed(here.draw().unwrap());
+    assert!(matches!(here.draw().unwrap(), Drawn::Wait));
     drop(alive);
-    assert!(matches!(there.next().unwrap(), Next::Wait), "another machine can't tell");
-    assert_eq!(claimed(here.next().unwrap()).number(), 2);
+    assert!(matches!(there.draw().unwrap(), Drawn::Wait), "another machine can't tell");
+    assert_eq!(claimed(here.draw().unwrap()).number(), 2);
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -170,11 +170,11 @@ fn what_is_given_back_is_free() {
     let (study, names) = study(&folder, 2);
     let (mut ours, mut theirs) = (drawer(&study, &names, "a", clock), drawer(&study, &names, "b", clock));
     for _ in 0..10 {
-        let claim = claimed(ours.next().unwrap());
+        let claim = claimed(ours.draw().unwrap());
         claim.release().unwrap();
     }
     // Stopping on request is no sign of trouble, however often.
-    let numbers = [claimed(theirs.next().unwrap()).number(), claimed(theirs.next().unwrap()).number()];
+    let numbers = [claimed(theirs.draw().unwrap()).number(), claimed(theirs.draw().unwrap()).number()];
     assert_eq!(numbers.iter().sum::<u32>(), 12);
     fs::remove_dir_all(folder).unwrap();
 }
@@ -184,19 +184,19 @@ fn failures_are_kept_and_tried_again_only_on_request() {
     let folder = place("failures");
     let (study, names) = study(&folder, 1);
     let mut ours = drawer(&study, &names, "a", clock);
-    assert!(claimed(ours.next().unwrap()).fail("the world broke").unwrap());
+    assert!(claimed(ours.draw().unwrap()).fail("the world broke").unwrap());
     assert_eq!(study.state(&names[0]).unwrap(), State::Failed("the world broke".into()));
-    assert!(matches!(ours.next().unwrap(), Next::Over));
+    assert!(matches!(ours.draw().unwrap(), Drawn::Over));
     let again = Patience { retry: true, ..patience() };
     let drawing = || Drawer::new(&study, names.clone(), Machine::named("a"), again, clock).unwrap();
     let (mut one, mut two) = (drawing(), drawing());
-    let claim = claimed(one.next().unwrap());
+    let claim = claimed(one.draw().unwrap());
     assert_eq!(study.state(&names[0]).unwrap(), State::Running);
-    assert!(matches!(two.next().unwrap(), Next::Wait));
+    assert!(matches!(two.draw().unwrap(), Drawn::Wait));
     assert!(claim.fail("again").unwrap());
     // Only what had failed before is tried, and once.
-    assert!(matches!(one.next().unwrap(), Next::Over));
-    assert!(matches!(two.next().unwrap(), Next::Over));
+    assert!(matches!(one.draw().unwrap(), Drawn::Over));
+    assert!(matches!(two.draw().unwrap(), Drawn::Over));
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -207,16 +207,16 @@ fn a_run_that_kills_its_process_is_not_tried_for_ever() {
     let (study, names) = study(&folder, 1);
     let mut drawer = drawer(&study, &names, "a", clock);
     for step in 0..20 {
-        let claim = claimed(drawer.next().unwrap());
+        let claim = claimed(drawer.draw().unwrap());
         fs::create_dir_all(claim.folder()).unwrap();
         fs::write(claim.folder().join("run.json"), "").unwrap();
         fs::write(claim.folder().join("checkpoint"), format!("step {step}")).unwrap();
     }
     for _ in 0..3 {
-        let claim = claimed(drawer.next().unwrap());
+        let claim = claimed(drawer.draw().unwrap());
         assert_eq!(study.state(&names[0]).unwrap(), State::Running, "{}", claim.number());
     }
-    assert!(matches!(drawer.next().unwrap(), Next::Wait | Next::Over));
+    assert!(matches!(drawer.draw().unwrap(), Drawn::Wait | Drawn::Over));
     let State::Failed(error) = study.state(&names[0]).unwrap() else { panic!("it goes on for ever") };
     assert!(error.contains("without getting any further"), "{error}");
     fs::remove_dir_all(folder).unwrap();
@@ -230,7 +230,7 @@ fn each_run_is_drawn_once() {
     let draw = |machine: usize| {
         let mut drawer = drawer(&study, &names, &machine.to_string(), || Duration::ZERO);
         let mut drawn = Vec::new();
-        while let Next::Claimed(i, claim) = drawer.next().unwrap() {
+        while let Drawn::Claimed(i, claim) = drawer.draw().unwrap() {
             work(&claim, &machine.to_string());
             assert!(claim.finish().unwrap());
             drawn.push(i);

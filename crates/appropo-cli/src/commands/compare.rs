@@ -2,8 +2,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use appropo::problem::Direction;
-use appropo_experiments::{Compared, Comparison, join as join_study};
-use appropo_run::study::Progress;
+use appropo_experiments::{Comparison, join as join_study};
+use appropo_run::study::{Compared, Progress};
 
 use crate::args::{Compare, Drawing, Study};
 use crate::progress::StudyProgress;

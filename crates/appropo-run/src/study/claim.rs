@@ -8,9 +8,9 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, RunName, Study, failure_name};
-use crate::directory::{flush_folder_of, sealed_json};
+use crate::directory::{flush_folder_of, sealed_json, write_shared};
 use crate::error::{Result, io};
-use crate::{files, write_whole};
+use crate::files;
 
 /// Bytes of a claim. It is written over in place, since the system's lock is on the file and not on its name.
 const LENGTH: usize = 1024;
@@ -204,7 +204,7 @@ impl Claim {
         }
         let path = self.study.desk(&self.name).join(failure_name(self.number));
         let failure = Failure { error: error.into() };
-        write_whole(&path, sealed_json(&path, &failure)?.as_bytes())?;
+        write_shared(&path, sealed_json(&path, &failure)?.as_bytes())?;
         self.set(Stage::Failed)?;
         Ok(true)
     }

@@ -27,9 +27,9 @@ impl Default for Patience {
 
 /// What there is to do.
 #[derive(Debug)]
-pub enum Next {
+pub enum Drawn {
     /// The run of this place in the list, which is now this process's.
-    Claimed(usize, Claim),
+    Claimed(usize, Box<Claim>),
     /// Nothing, while others are at what is left.
     Wait,
     /// Nothing: all have ended.
@@ -97,7 +97,7 @@ impl<'a> Drawer<'a> {
     }
 
     /// Claims a run that is free, or whose claim has expired.
-    pub fn next(&mut self) -> Result<Next> {
+    pub fn draw(&mut self) -> Result<Drawn> {
         let count = self.names.len();
         for i in (0..count).map(|offset| (self.cursor + offset) % count).collect::<Vec<_>>() {
             if self.is_over[i] {
@@ -105,10 +105,10 @@ impl<'a> Drawer<'a> {
             }
             if let Some(claim) = self.try_claim(i)? {
                 self.cursor = i + 1;
-                return Ok(Next::Claimed(i, claim));
+                return Ok(Drawn::Claimed(i, Box::new(claim)));
             }
         }
-        Ok(if self.is_over.iter().all(|is_over| *is_over) { Next::Over } else { Next::Wait })
+        Ok(if self.is_over.iter().all(|is_over| *is_over) { Drawn::Over } else { Drawn::Wait })
     }
 
     fn try_claim(&mut self, i: usize) -> Result<Option<Claim>> {

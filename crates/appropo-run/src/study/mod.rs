@@ -17,6 +17,7 @@
 
 mod attempt;
 mod claim;
+mod compare;
 mod draw;
 mod progress;
 mod supervise;
@@ -33,7 +34,8 @@ use crate::{Directory, files};
 
 pub use attempt::Job;
 pub use claim::{Claim, Machine};
-pub use draw::{Drawer, Next, Patience};
+pub use compare::{Compared, FailedRun, LeftOut, Row, compare};
+pub use draw::{Drawer, Drawn, Patience};
 pub use progress::Progress;
 pub use supervise::{Options, run};
 

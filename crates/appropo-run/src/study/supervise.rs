@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::attempt::{Stops, solve};
-use super::draw::{Drawer, Next, Patience};
+use super::draw::{Drawer, Drawn, Patience};
 use super::progress::{Count, Progress};
 use super::{Claim, Job, Machine, Study};
 use crate::error::Result;
@@ -94,16 +94,16 @@ fn draw(drawer: &Mutex<Drawer>, jobs: &[Job], options: &Options, stops: &Stops) 
     let expire_after = options.patience.expire_after;
     let pause = (expire_after / 20).clamp(Duration::from_millis(10), Duration::from_secs(1));
     while !stops.soon.load(Ordering::Relaxed) {
-        let next = drawer.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next()?;
+        let next = drawer.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).draw()?;
         match next {
-            Next::Over => break,
-            Next::Wait => {
+            Drawn::Over => break,
+            Drawn::Wait => {
                 let since = Instant::now();
                 while since.elapsed() < pause && !stops.soon.load(Ordering::Relaxed) {
                     thread::sleep(pause.min(TICK));
                 }
             }
-            Next::Claimed(i, claim) => renewed(&claim, expire_after / 6, |is_lost| {
+            Drawn::Claimed(i, claim) => renewed(&claim, expire_after / 6, |is_lost| {
                 solve(&claim, &jobs[i], options.checkpoint_every, stops, is_lost)
             })?,
         }
