@@ -601,9 +601,10 @@ class Study:
     """
     A study in a folder.
     """
-    def __new__(cls, /, folder: str | PathLike[str], runs: SupportsGetItem[int, tuple[Problem, Plan, str]], planned: set[str] | None = None) -> Study:
+    def __new__(cls, /, folder: str | PathLike[str], runs: SupportsGetItem[int, tuple[Problem, Plan, str]], left_out: SupportsGetItem[int, tuple[str, str, str]], planned: set[str] | None = None) -> Study:
         """
-        Plans solves in a folder: problems, how to solve them, and what that is called. Besides, it has those of `planned`,
+        Plans solves in a folder: problems, how to solve them, and what that is called; `left_out` are
+        problems that methods can't solve, with the reasons. Besides, it has those of `planned`,
         by their names, that are planned there already and need nothing of Python's.
         """
     def compare(self, /) -> tuple[str, str]:
