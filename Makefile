@@ -17,4 +17,5 @@ bench:
 	python3 bench/worked_examples.py
 	cargo build --release --package appropo-cli
 	APPROPO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/appropo python3 bench/verify.py
+	APPROPO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/appropo python3 bench/watch.py
 	APPROPO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/appropo python3 bench/scale.py 100 300 1000

@@ -1,7 +1,7 @@
 """Multi-objective queries on models of probabilistic model checking: Storm's answers and times beside ours.
 
 For every model the extremes of its measures are found first: the expected totals of its reward structures up to the end,
-and the probabilities of its labels. Then, for every two of them that policies can trade, one is optimised with the other
+and the probabilities of its labels, or the long-run averages where nothing ends. Then, for every two of them that policies can trade, one is optimised with the other
 held between its extremes. Storm answers soundly to 1e-6. Our time includes the certificate; neither includes reading.
 Models are those that stormpy brings, of several sizes, or all in a folder.
 """
@@ -13,6 +13,7 @@ import itertools
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,10 +34,17 @@ class Model(NamedTuple):
     constants: dict[str, str]
     #: The label that ends an episode.
     end: str | None = None
+    #: Whether it goes on for ever, and rewards are averages.
+    is_endless: bool = False
 
 
 def shipped(name: str, file: str, end: str | None = None, **constants: object) -> Model:
     return Model(name, storm.SHIPPED / file, {key: str(value) for key, value in constants.items()}, end)
+
+
+def line(places: int, wear: int) -> Model:
+    source = Path(__file__).with_name("line.nm")
+    return Model(f"line-{places}-{wear}", source, {"N": str(places), "W": str(wear)}, is_endless=True)
 
 
 MODELS = [
@@ -55,6 +63,9 @@ MODELS = [
     shipped("wlan-2", "wlan0_collide.nm", None, COL=2, TRANS_TIME_MAX=20),
     shipped("wlan-6", "wlan0_collide.nm", None, COL=6, TRANS_TIME_MAX=120),
     shipped("wlan-6-long", "wlan0_collide.nm", None, COL=6, TRANS_TIME_MAX=315),
+    line(20, 5),
+    line(500, 30),
+    line(2000, 50),
 ]
 
 
@@ -74,8 +85,10 @@ class Measure(NamedTuple):
 
 def measures(model: Model, built: Any, limit: float) -> list[Measure]:
     """What policies can trade: measures that some policies have more of than others, and none without end."""
-    until = f'F "{model.end}"' if model.end else "C"
+    until = "LRA" if model.is_endless else f'F "{model.end}"' if model.end else "C"
     asked = [(name or "reward", 'R{"' + name + '"}' if name else "R", until, None) for name in sorted(built.reward_models)]
+    if model.is_endless:
+        asked = [(f"average({name})", *rest) for name, *rest in asked]
     labels = sorted(set(built.labeling.get_labels()) - {"init", "deadlock", model.end})
     asked += [(f"reach({label})", "P", f'F "{label}"', label) for label in labels]
     found = []
@@ -102,6 +115,8 @@ class Query(NamedTuple):
         reach = sorted({m.label for m in (self.optimized, self.bounded) if m.label})
         lines += [f"reach = {json.dumps(reach)}"] if reach else []
         lines += [f"end = {json.dumps([model.end])}"] if model.end else []
+        averages = sorted(re.findall(r"average\((.*?)\)", self.optimized.name + self.bounded.name))
+        lines += [f"average = {json.dumps(averages)}"] if averages else []
         lines += ["[objective]", f"{self.goal} = {json.dumps(self.optimized.name)}"]
         lines += ["[[constraint]]", f"measure = {json.dumps(self.bounded.name)}", f"at_most = {self.limit!r}"]
         return "\n".join(lines) + "\n"

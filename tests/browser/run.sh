@@ -48,4 +48,4 @@ solve long mars-rover-diverse --player ogd --rounds 10000 --tolerance 1e-12
 "$appropo" report "$RUNS/exact" "$RUNS/ppo" "$RUNS/long" --out "$RUNS/comparison.html" >&2 ||
     stop "the comparison failed (see above)"
 
-python -m unittest tests/browser/test_page.py tests/browser/test_runs.py
+python -m unittest tests/browser/test_page.py tests/browser/test_runs.py tests/browser/test_watch.py

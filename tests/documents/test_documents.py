@@ -22,6 +22,8 @@ from tests.program import PROGRAM, TARGET
 NOT_RUN = {
     "make test": "that is where we are",
     "pip install": "changes what is installed; the package that the tests use is built from the same files",
+    "appropo watch": "serves until it is ended; tests/browser/test_watch.py does",
+    "touch": "speaks to a run that goes on",
     "appropo reproduce  ": "takes minutes; with --quick it is run",
 }
 LANGUAGES = {"sh", "text", "toml", "drn", "python", "python no-run", "rust", "pseudocode"}

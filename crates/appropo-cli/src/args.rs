@@ -93,6 +93,18 @@ pub enum Command {
     Record(Record),
     /// Make one policy of the mixture of a run, evaluate it afresh, and write it as a run of its own
     Distil(Distil),
+    /// Serve a page on this machine that follows runs while they go on
+    Watch {
+        /// The folders of the runs
+        #[arg(required = true)]
+        folders: Vec<String>,
+        /// The port of the loopback address; any that is free by default
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+        /// Let the page stop runs, by a token in the address that is printed
+        #[arg(long)]
+        control: bool,
+    },
     /// Write the report of a run as an HTML page, or one that compares several runs
     Report {
         /// The folders of the runs

@@ -8,6 +8,7 @@ mod failure;
 mod interrupts;
 mod picture;
 mod progress;
+mod serve;
 mod shown;
 
 use std::ffi::OsString;

@@ -113,6 +113,34 @@ fn claims_of_an_objective_hold_and_altered_ones_do_not() {
     assert!(status == Some(5) && said.contains("another objective"), "{said}");
 }
 
+/// A file in its folder stops a run as Ctrl-C does; gone on with, it ends as if nobody had asked.
+#[test]
+fn a_file_stops_a_run() {
+    let place = place("stop-file");
+    let arguments = ["mars-rover-diverse", "--player", "ogd", "--rounds", "4000", "--tolerance", "1e-12"];
+    let (whole, stopped) = (place.join("whole"), place.join("stopped"));
+    let process = appropo(&["solve"])
+        .args(arguments)
+        .arg("--run")
+        .arg(&stopped)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !stopped.join("progress.json").is_file() {
+        std::thread::yield_now();
+    }
+    fs::write(stopped.join("stop"), "").unwrap();
+    let output = process.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output));
+    assert!(text(&output).contains("appropo resume"), "{}", text(&output));
+    let names: Vec<String> = files(&stopped).into_keys().collect();
+    assert_eq!(names, ["checkpoint", "lock", "problem.toml", "rounds.jsonl", "run.json"]);
+    assert!(appropo(&["resume", "--quiet"]).arg(&stopped).output().unwrap().stderr.is_empty());
+    solve(&whole, &arguments);
+    assert!(files(&stopped) == files(&whole));
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {

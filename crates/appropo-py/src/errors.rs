@@ -35,6 +35,8 @@ pub fn of_library(error: &Error) -> PyErr {
         Error::NeverEnds { .. }
         | Error::Endless { .. }
         | Error::Infinite { .. }
+        | Error::AverageOfSome { .. }
+        | Error::AverageBy { .. }
         | Error::Unbounded { .. }
         | Error::NoOnePolicy
         | Error::Objective(_)

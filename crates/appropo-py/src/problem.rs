@@ -62,16 +62,19 @@ impl Env {
 
     /// A model as model checkers keep it, with what is asked of it. One of a file is named by it.
     #[staticmethod]
+    #[allow(clippy::too_many_arguments)]
     fn explicit(
         model: &ExplicitModel,
         rewards: Option<Vec<String>>,
         reach: Vec<String>,
         time: Vec<String>,
+        average: Vec<String>,
+        share: Vec<String>,
         end: Vec<String>,
         file: Option<&str>,
         about: &str,
     ) -> PyResult<Self> {
-        let asked = Asked { rewards, reach, time, end };
+        let asked = Asked { rewards, reach, time, average, share, end };
         let world = model.0.world(&asked).map_err(|error| of_library(&error))?;
         let spec = EnvSpec::from(Arc::new(world));
         let spec = match file {
@@ -79,7 +82,14 @@ impl Env {
             Some(file) => {
                 let mut options = Table::new([("model", file)]);
                 options.set("checksum", model.0.checksum());
-                for (key, names) in [("reach", &asked.reach), ("time", &asked.time), ("end", &asked.end)] {
+                let given = [
+                    ("reach", &asked.reach),
+                    ("time", &asked.time),
+                    ("average", &asked.average),
+                    ("share", &asked.share),
+                    ("end", &asked.end),
+                ];
+                for (key, names) in given {
                     if !names.is_empty() {
                         options.set(key, names.as_slice());
                     }

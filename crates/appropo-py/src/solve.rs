@@ -13,7 +13,7 @@ use appropo::scalars::{Scalar, scalars};
 use appropo::solver::{Observer, Observers, Phase, Progress, Round};
 use appropo_run::record::{Recorder, complete};
 use appropo_run::result::Revive;
-use appropo_run::{Directory, files, result};
+use appropo_run::{Directory, StopRequest, files, result};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -119,12 +119,13 @@ fn recorded(
     mut watch: Watch,
 ) -> Solved {
     let Plan { method, budget, seed } = plan;
-    let budget = budget.clone().until(stop(problem.raised.clone()));
     let Some(folder) = folder else {
+        let budget = budget.clone().until(stop(problem.raised.clone()));
         return Ok(problem.problem.solve(method.as_ref(), &budget, *seed, &mut watch)?);
     };
     let text = problem.text(plan)?;
     let mut recorder = Recorder::begin(folder, &problem.about(plan), &problem.problem, &text, every)?;
+    let budget = budget.clone().until(stop_or_asked(problem.raised.clone(), recorder.stop_request()));
     let mut observers = Observers(vec![&mut recorder, &mut watch]);
     let found = problem.problem.solve(method.as_ref(), &budget, *seed, &mut observers)?;
     recorder.take_failure()?;
@@ -146,8 +147,8 @@ fn resumed(
         complete(&directory, &problem.problem)?;
         return result::read(&directory, &problem.problem, revive);
     }
-    let budget = budget.clone().until(stop(problem.raised.clone()));
     let (mut recorder, from) = Recorder::resume(directory, &problem.problem, every)?;
+    let budget = budget.clone().until(stop_or_asked(problem.raised.clone(), recorder.stop_request()));
     let mut observers = Observers(vec![&mut recorder, &mut watch]);
     let found = problem.problem.resume(method.as_ref(), &budget, *seed, from, &mut observers)?;
     recorder.take_failure()?;
@@ -251,6 +252,12 @@ pub(crate) fn stop(raised: Raised) -> StopSignal {
             }
         }
     })
+}
+
+/// The same, and whether someone asked the run to stop by a file in its folder.
+fn stop_or_asked(raised: Raised, asked: StopRequest) -> StopSignal {
+    let stop = stop(raised);
+    Arc::new(move || stop() || asked.is_overdue())
 }
 
 /// A round as a dictionary.

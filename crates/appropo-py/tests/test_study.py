@@ -129,7 +129,7 @@ def test_what_fails_is_told_and_tried_again_on_request(tmp_path):
 
 
 def test_processes_that_are_killed_are_replaced(tmp_path, monkeypatch):
-    order = {"methods": "appropo:ppo", "seeds": 3, "samples": 600, "checkpoint_every": 0.0}
+    order = {"methods": "appropo:ppo", "seeds": 3, "samples": 600, "checkpoint_every": 0.5}
     ap.study(corridor, **order, folder=tmp_path / "whole")
     started, kills = drawing._started, []
 

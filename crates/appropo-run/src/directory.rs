@@ -8,12 +8,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result, damaged, io};
-use crate::{FORMAT, sealed};
+use crate::{FORMAT, files, sealed};
 
 const LOCK: &str = "lock";
+/// What a process that was killed leaves behind, and what was meant for it.
+const LEFT: [&str; 2] = [files::PROGRESS, files::STOP];
 /// How the names of files begin that are not whole yet.
 const TEMPORARY: &str = ".appropo-new-";
-const MARK: &str = crate::files::RUN;
+const MARK: &str = files::RUN;
 /// Larger files are not a run's.
 const LARGEST: u64 = 1 << 32;
 
@@ -52,7 +54,7 @@ impl Directory {
         let directory = Self { path: path.to_owned(), _lock: Some(lock(path)?) };
         for entry in fs::read_dir(path).map_err(io(path, "read"))? {
             let name = entry.map_err(io(path, "read"))?.file_name();
-            if let Some(name) = name.to_str().filter(|name| is_temporary(name)) {
+            if let Some(name) = name.to_str().filter(|name| is_temporary(name) || LEFT.contains(name)) {
                 directory.remove(name)?;
             }
         }
@@ -73,7 +75,7 @@ impl Directory {
 
     /// The folder of a Pareto front, to read from.
     pub fn read_front(path: &Path) -> Result<Self> {
-        match path.join(crate::files::FRONT).is_file() {
+        match path.join(files::FRONT).is_file() {
             true => Ok(Self { path: path.to_owned(), _lock: None }),
             false => Err(Error::NoRun { path: path.to_owned() }),
         }
@@ -95,7 +97,7 @@ impl Directory {
 
     /// Refuses a run that has no result yet.
     pub fn must_have_ended(&self) -> Result<()> {
-        if self.has(crate::files::RESULT) {
+        if self.has(files::RESULT) {
             return Ok(());
         }
         Err(Error::NotEnded { path: self.path.clone(), is_in_use: self.is_in_use() })
@@ -115,6 +117,11 @@ impl Directory {
     /// The path of a file in it.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
+    }
+
+    /// The name under which a file of it is written until it is whole.
+    pub(crate) fn temporary(&self, name: &str) -> PathBuf {
+        self.file(&format!("{TEMPORARY}{name}"))
     }
 
     /// Whether it has a file of this name.
@@ -299,7 +306,7 @@ fn is_free(path: &Path) -> Result<()> {
 fn is_left_over(path: &Path, name: &str) -> bool {
     let length = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|data| data.len());
     match name {
-        LOCK | "rounds.jsonl" => length == Some(0),
+        LOCK | files::ROUNDS => length == Some(0),
         "problem.toml" => {
             length.is_some() && fs::read_to_string(path).is_ok_and(|text| sealed::is_whole_comment(&text))
         }

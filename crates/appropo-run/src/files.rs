@@ -14,6 +14,12 @@ pub const REPORT: &str = "report.html";
 pub const CHECKPOINT: &str = "checkpoint";
 /// Where the time went.
 pub const TIMES: &str = "times.json";
+/// What the process that works on the run is doing; there while it does.
+pub const PROGRESS: &str = "progress.json";
+/// A request to stop, from outside.
+pub const STOP: &str = "stop";
+/// One line a round.
+pub const ROUNDS: &str = "rounds.jsonl";
 /// The folder of the curves for TensorBoard.
 pub const CURVES: &str = "tensorboard";
 /// A Pareto front, in a folder of its own.

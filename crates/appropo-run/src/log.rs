@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use appropo::outcome::{History, RoundLine};
 use appropo::scalars::Scalar;
@@ -9,13 +10,15 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Result, damaged, io};
-use crate::{Directory, sealed};
+use crate::{Directory, files, sealed};
 
-/// The file with one line a round.
-const NAME: &str = "rounds.jsonl";
+const NAME: &str = files::ROUNDS;
 
 /// Bytes that are handed to the system at once.
 const CHUNK: usize = 1 << 20;
+
+/// How long a line is held back at most while more are added, so that others can follow the run.
+const SOON: Duration = Duration::from_millis(500);
 
 /// What a round left behind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,13 +51,15 @@ pub struct LogDigest {
     pub sha256: String,
 }
 
-/// The log of a run. Lines are held back until they are wanted on disk, with the checkpoint they belong to.
+/// The log of a run. The system has lines soon after they were added; they are safe on disk with the checkpoint that they
+/// belong to.
 #[derive(Debug)]
 pub struct Log {
     file: File,
     length: u64,
     digest: Sha256,
     waiting: Vec<u8>,
+    handed: Instant,
 }
 
 impl Log {
@@ -78,7 +83,7 @@ impl Log {
         }
         file.set_len(length).map_err(io(&path, "written"))?;
         let lines = parse(&path, &known)?;
-        Ok((Self { file, length, digest: sum, waiting: Vec::new() }, lines))
+        Ok((Self { file, length, digest: sum, waiting: Vec::new(), handed: Instant::now() }, lines))
     }
 
     /// Adds a line, which is not safe on disk yet.
@@ -88,7 +93,13 @@ impl Log {
             self.waiting.push(b'\n');
         }
         // The system writes while the run goes on, so that little is left to wait for.
-        if self.waiting.len() >= CHUNK { self.hand_over(directory) } else { Ok(()) }
+        if self.waiting.len() >= CHUNK { self.hand_over(directory) } else { self.show(directory) }
+    }
+
+    /// Lets others see the lines that have waited for long.
+    pub fn show(&mut self, directory: &Directory) -> Result<()> {
+        let is_due = !self.waiting.is_empty() && self.handed.elapsed() >= SOON;
+        if is_due { self.hand_over(directory) } else { Ok(()) }
     }
 
     fn hand_over(&mut self, directory: &Directory) -> Result<()> {
@@ -96,6 +107,7 @@ impl Log {
         self.length += self.waiting.len() as u64;
         self.digest.update(&self.waiting);
         self.waiting.clear();
+        self.handed = Instant::now();
         Ok(())
     }
 
@@ -150,21 +162,24 @@ impl LogLine {
     pub fn history(lines: Vec<Self>, scalars: &[Scalar]) -> History {
         let names: Vec<String> = scalars.iter().map(|scalar| scalar.name.clone()).collect();
         let mut history = History { names: names.clone(), lines: Vec::new() };
-        for line in lines {
-            let values = |named: &BTreeMap<String, f64>| {
-                names.iter().map(|name| named.get(name).copied().unwrap_or(f64::NAN)).collect()
-            };
-            history.add(RoundLine {
-                round: line.round,
-                samples: line.samples,
-                distance: line.distance,
-                lower_bound: line.lower_bound,
-                objective: line.objective,
-                lam: values(&line.lambda),
-                answer: values(&line.answer),
-                mixture: values(&line.mixture),
-            });
-        }
+        lines.iter().for_each(|line| history.add(line.round(&names)));
         history
+    }
+
+    /// The round that it tells of, its numbers in the order of their names.
+    pub(crate) fn round(&self, names: &[String]) -> RoundLine {
+        let values = |named: &BTreeMap<String, f64>| {
+            names.iter().map(|name| named.get(name).copied().unwrap_or(f64::NAN)).collect()
+        };
+        RoundLine {
+            round: self.round,
+            samples: self.samples,
+            distance: self.distance,
+            lower_bound: self.lower_bound,
+            objective: self.objective,
+            lam: values(&self.lambda),
+            answer: values(&self.answer),
+            mixture: values(&self.mixture),
+        }
     }
 }

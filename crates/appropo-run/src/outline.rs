@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use appropo::outcome::Outcome;
+use appropo::outcome::History;
 use appropo::problem::Problem;
 use appropo::scalars::{FAR, Scalar, ScalarKind};
 use appropo::set::ConvexSet;
@@ -20,16 +20,22 @@ const RADII: [f64; 4] = [1.0, 10.0, 1e3, FAR];
 const ROOM: f64 = 3.0;
 
 /// The outline in the plane of each two numbers, where it is known.
-pub fn all(problem: &Problem, outcome: &Outcome, scalars: &[Scalar], measures: &[Measure]) -> Vec<Outline> {
+pub fn all(
+    problem: &Problem,
+    history: &History,
+    z_bar: &[f64],
+    scalars: &[Scalar],
+    measures: &[Measure],
+) -> Vec<Outline> {
     let windows: Vec<Range> =
-        measures.iter().enumerate().map(|(i, measure)| window(outcome, i, measure)).collect();
+        measures.iter().enumerate().map(|(i, measure)| window(history, i, measure)).collect();
     let mut outlines = Vec::new();
     for x in 0..scalars.len() {
         for y in x + 1..scalars.len() {
             let corners = match (&scalars[x].kind, &scalars[y].kind) {
-                (ScalarKind::Entry(a), ScalarKind::Entry(b)) if a.len() == 1 && b.len() == 1 => hull(
-                    boundary(problem, &outcome.certificate.z_bar, [a[0], b[0]], [windows[x], windows[y]]),
-                ),
+                (ScalarKind::Entry(a), ScalarKind::Entry(b)) if a.len() == 1 && b.len() == 1 => {
+                    hull(boundary(problem, z_bar, [a[0], b[0]], [windows[x], windows[y]]))
+                }
                 (ScalarKind::Slack(k), ScalarKind::Entry(held))
                 | (ScalarKind::Entry(held), ScalarKind::Slack(k))
                     if held.iter().any(|(place, _)| problem.target().ranges()[*k].contains(place)) =>
@@ -54,8 +60,8 @@ pub fn all(problem: &Problem, outcome: &Outcome, scalars: &[Scalar], measures: &
 }
 
 /// What the run saw of a number, its thresholds, and room on both sides.
-fn window(outcome: &Outcome, scalar: usize, measure: &Measure) -> Range {
-    let seen = outcome.history.lines.iter().filter_map(|line| line.mixture.get(scalar).copied());
+fn window(history: &History, scalar: usize, measure: &Measure) -> Range {
+    let seen = history.lines.iter().filter_map(|line| line.mixture.get(scalar).copied());
     let beside = [Some(measure.value), measure.lower, measure.upper]
         .into_iter()
         .chain(measure.interval.iter().flatten().map(|end| Some(*end)));

@@ -17,14 +17,17 @@ use appropo::solver::{Observer, Phase, Progress, Round};
 use crate::about::{About, Times};
 use crate::error::Result;
 use crate::log::LogLine;
+use crate::presence::Presence;
 use crate::tensorboard::{EventWriter, file_name, names};
-use crate::{Checkpoint, Directory, Error, Log, files, result};
+use crate::{Checkpoint, Directory, Error, Log, StopRequest, files, result};
 
 /// Writing may take at most one part in this many of the time.
 const SHARE: u32 = 100;
 
 /// Writes what a solve leaves behind. It is an [`Observer`] of the solve, and takes its outcome in the end.
 pub struct Recorder<'a> {
+    /// Before the folder, whose lock goes last.
+    presence: Presence,
     directory: Directory,
     problem: &'a Problem,
     scalars: Vec<Scalar>,
@@ -90,6 +93,7 @@ impl<'a> Recorder<'a> {
         Self {
             // Curves are a convenience: a run does not fail for them.
             curves: Curves::open(&directory, rounds).ok(),
+            presence: Presence::new(&directory),
             directory,
             problem,
             scalars: scalars(problem),
@@ -109,6 +113,16 @@ impl<'a> Recorder<'a> {
     /// The same recorder, which writes a checkpoint and ends the solve once this says so.
     pub fn interrupted_by(self, is_interrupted: impl Fn() -> bool + 'a) -> Self {
         Self { is_interrupted: Box::new(is_interrupted), ..self }
+    }
+
+    /// Whether someone asked the run to stop by a file in its folder. The recorder asks after every round, writes a
+    /// checkpoint and ends the solve; a budget can ask within one.
+    pub fn stop_request(&self) -> StopRequest {
+        self.presence.stop().clone()
+    }
+
+    fn is_interrupted(&self) -> bool {
+        (self.is_interrupted)() || self.presence.stop().is_made()
     }
 
     /// Writes the end of the run: policies, certificate, result and, last of all, its report.
@@ -199,7 +213,8 @@ impl Observer for Recorder<'_> {
             }
         }
         // Asked once: a checkpoint is written whenever the solve ends for it.
-        let is_interrupted = (self.is_interrupted)();
+        let is_interrupted = self.is_interrupted();
+        self.presence.round();
         if let Err(failure) = self.write(round, is_interrupted) {
             self.failure = Some(failure);
             return Err(LibraryError::External { what: "writing the run" });
@@ -213,8 +228,13 @@ impl Observer for Recorder<'_> {
         if progress.phase == Phase::Learning {
             self.last_round = Instant::now();
         }
+        self.presence.progress(progress);
+        if let Err(failure) = self.log.show(&self.directory) {
+            self.failure = Some(failure);
+            return Err(LibraryError::External { what: "writing the run" });
+        }
         let Some(state) = progress.state else { return Ok(()) };
-        let is_interrupted = (self.is_interrupted)();
+        let is_interrupted = self.is_interrupted();
         let written = self
             .due(state, is_interrupted)
             .and_then(|due| due.map_or(Ok(()), |(rounds, state)| self.checkpoint(rounds, state)));

@@ -80,7 +80,7 @@ pub fn page_of(problem: &Problem, outcome: &Outcome, about: &About, text: &str, 
                 slack: row.slack,
             })
             .collect(),
-        sets: outline::all(problem, outcome, &scalars, &measures),
+        sets: outline::all(problem, &outcome.history, &certificate.z_bar, &scalars, &measures),
         grid: problem.env().grid().zip(visits).map(|(grid, range)| Grid {
             rows: grid.rows,
             columns: grid.columns,
@@ -90,13 +90,17 @@ pub fn page_of(problem: &Problem, outcome: &Outcome, about: &About, text: &str, 
         mixture: parts(problem, &outcome.mixture, &scalars),
         rounds: rounds(&outcome.history),
         measures,
-        times: vec![
-            ("oracle".into(), times.oracle),
-            ("player".into(), times.player),
-            ("evaluation".into(), times.evaluation),
-            ("writing".into(), times.writing),
-        ],
+        times: parts_of_time(times),
     }
+}
+
+pub(crate) fn parts_of_time(times: &Times) -> Vec<(String, f64)> {
+    vec![
+        ("oracle".into(), times.oracle),
+        ("player".into(), times.player),
+        ("evaluation".into(), times.evaluation),
+        ("writing".into(), times.writing),
+    ]
 }
 
 /// The verdict and the evidence for it; the verdict's own name stands before it on the page.
@@ -112,7 +116,7 @@ fn sentence(outcome: &Outcome) -> String {
     format!("{first}{}.{evidence}", letters.as_str())
 }
 
-fn rounds(history: &History) -> Rounds {
+pub(crate) fn rounds(history: &History) -> Rounds {
     let all = &history.lines;
     // The first, the last, and evenly many between.
     let lines: Vec<&RoundLine> = if all.len() > POINTS {
@@ -162,7 +166,6 @@ fn parts(problem: &Problem, mixture: &Mixed, scalars: &[Scalar]) -> Vec<Part> {
 /// The value of a scalar at the end, and the range that the constraints leave it.
 fn measure(scalar: &Scalar, problem: &Problem, outcome: &Outcome) -> Measure {
     let selected = problem.target().selection().apply(&outcome.measurements);
-    let (lower, upper) = scalar.range(problem);
     let interval = match (&scalar.kind, &outcome.evaluation, &outcome.off_policy) {
         (ScalarKind::Entry(held), Some(evaluation), _) => held.first().map(|(place, factor)| {
             let (mean, radius) = (evaluation.mean[*place], evaluation.radii[*place]);
@@ -174,17 +177,21 @@ fn measure(scalar: &Scalar, problem: &Problem, outcome: &Outcome) -> Measure {
         }),
         _ => None,
     };
+    measure_of(scalar, problem, scalar.value(problem, &selected), interval)
+}
+
+/// A scalar that has this value.
+pub(crate) fn measure_of(
+    scalar: &Scalar,
+    problem: &Problem,
+    value: f64,
+    interval: Option<[f64; 2]>,
+) -> Measure {
+    let (lower, upper) = scalar.range(problem);
     let price = match scalar.kind {
         ScalarKind::Entry(_) => scalar.name.clone(),
         ScalarKind::Slack(k) => format!("{} (norm)", problem.target().constraints()[k].name),
     };
     let known = |bound: f64| bound.is_finite().then_some(bound);
-    Measure {
-        name: scalar.name.clone(),
-        price,
-        value: scalar.value(problem, &selected),
-        interval,
-        lower: known(lower),
-        upper: known(upper),
-    }
+    Measure { name: scalar.name.clone(), price, value, interval, lower: known(lower), upper: known(upper) }
 }

@@ -4,4 +4,5 @@
 
 mod corpus;
 mod files;
+mod live;
 mod study;

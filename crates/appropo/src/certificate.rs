@@ -10,7 +10,7 @@ use crate::measurement::Discounting;
 use crate::set::{ConvexSet, Lift, SharedSet};
 use crate::state::{Loader, Saved, Saver};
 use crate::utility::Criterion;
-use crate::vector;
+use crate::vector::{self, rounding};
 
 /// What is known about a problem in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,12 +25,50 @@ pub enum Verdict {
 }
 
 /// A value function that bounds what any policy can reach, for one direction λ.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ValueFunction {
     /// V for the reward −λ·z, as `[stage * states + state]`.
     pub values: Vec<f64>,
     /// Without discount and horizon: W(s) ≥ 1 + Σ P(s′|s, a) W(s′) for every action, a bound on the steps left.
     pub steps: Option<Vec<f64>>,
+    /// Where something is averaged over time: b for the states of end components, one after another, such that staying in one
+    /// earns at most the largest −λ·z + Σ P(s′|s, a) b(s′) − b(s) among its choices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bias: Vec<f64>,
+}
+
+impl ValueFunction {
+    /// The same for λ divided by a positive number.
+    pub fn divided(&self, by: f64) -> Self {
+        let divide = |values: &[f64]| values.iter().map(|v| v / by).collect();
+        Self { values: divide(&self.values), steps: self.steps.clone(), bias: divide(&self.bias) }
+    }
+}
+
+/// What staying somewhere for ever is worth, where something is averaged over time.
+pub(crate) trait PriceStaying {
+    /// λ, and after it what no average payoff of whoever stays is below, place by place, as `bias` proves.
+    fn priced(&self, lam: &[f64], bias: &[f64]) -> Result<Vec<f64>>;
+}
+
+/// Where bounds are proved: a model, its decision states, and how its measurements add up.
+pub(crate) struct Ground<'a> {
+    pub model: &'a TabularMdp,
+    pub decisions: &'a [bool],
+    pub discounting: &'a Discounting,
+    /// Set where the model measures what staying is worth, after what λ prices.
+    pub staying: Option<&'a dyn PriceStaying>,
+}
+
+impl Ground<'_> {
+    /// [`least_payoff`] on this ground.
+    pub fn least_payoff(&self, lam: &[f64], witness: &ValueFunction) -> Result<f64> {
+        let Some(staying) = self.staying else {
+            return least_payoff(self.model, self.discounting, self.decisions, lam, witness);
+        };
+        let lam = staying.priced(lam, &witness.bias)?;
+        least_payoff(self.model, self.discounting, self.decisions, &lam, witness)
+    }
 }
 
 /// A lower bound on λ·Z̄(π) over all policies π, with the value function that proves it.
@@ -202,12 +240,6 @@ impl Sum {
     }
 }
 
-/// A bound on the rounding of a sum of so many products and a few operations after it, relative to the sum of their
-/// sizes: each operation moves its result by at most half of ε.
-fn rounding(terms: usize) -> f64 {
-    0.5 * (terms + 5) as f64 * f64::EPSILON
-}
-
 /// Σ p V(s) over the states of a distribution, and Σ p|V(s)|. States without decisions are worth 0.
 fn mean(decisions: &[bool], values: &[f64], distribution: impl Iterator<Item = (usize, f64)>) -> (f64, f64) {
     distribution.filter(|(s, _)| decisions[*s]).fold((0.0, 0.0), |(sum, size), (s, p)| {
@@ -330,10 +362,11 @@ impl Saved for Ceiling {
 impl Saved for ValueFunction {
     fn save(&self, to: &mut Saver) {
         to.put(&(self.values.clone(), self.steps.clone()));
+        to.put(&self.bias);
     }
     fn restore(from: &mut Loader) -> Result<Self> {
         let (values, steps) = from.get()?;
-        Ok(Self { values, steps })
+        Ok(Self { values, steps, bias: from.get()? })
     }
 }
 
@@ -342,17 +375,15 @@ const ROUNDING: f64 = 1e-7;
 
 impl Certificate {
     /// The same certificate with every number computed again, claiming only what that confirms.
-    pub fn recomputed(
+    pub(crate) fn recomputed(
         &self,
         set: &SharedSet,
-        model: &TabularMdp,
-        discounting: &Discounting,
-        decisions: &[bool],
+        ground: &Ground,
         measured: Vec<f64>,
     ) -> Result<Certificate> {
         let mut evidence = Evidence::default();
         if let Some(separation) = &self.separation {
-            let lower_bound = separation.lower_bound(set, model, discounting, decisions)?;
+            let lower_bound = separation.lower_bound(set, ground)?;
             if lower_bound > 0.0 {
                 evidence = Evidence { lower_bound, separation: Some(separation.clone()) };
             }
@@ -363,14 +394,7 @@ impl Certificate {
 
     /// Computes every claim again: the distance from `measured`, the mixture's measurement found afresh, and the
     /// lower bound from the separation, the set and the model.
-    pub fn check(
-        &self,
-        set: &SharedSet,
-        model: &TabularMdp,
-        discounting: &Discounting,
-        decisions: &[bool],
-        measured: &[f64],
-    ) -> Result<()> {
+    pub(crate) fn check(&self, set: &SharedSet, ground: &Ground, measured: &[f64]) -> Result<()> {
         let scale = 1.0 + vector::norm(measured);
         let agree = |claim, claimed: f64, found: f64| {
             let same = (claimed - found).abs() <= ROUNDING * scale;
@@ -384,7 +408,7 @@ impl Certificate {
         agree("the distance", self.distance, distance)?;
         let lower_bound = match &self.separation {
             None => 0.0,
-            Some(separation) => separation.lower_bound(set, model, discounting, decisions)?,
+            Some(separation) => separation.lower_bound(set, ground)?,
         };
         // A better bound than claimed is no mistake, but none is above what the mixture reaches.
         let proved = lower_bound.min(self.lower_bound).min(distance + ROUNDING * scale);
@@ -406,22 +430,14 @@ impl Certificate {
 
 impl Separation {
     /// The distance that this separation proves.
-    pub fn lower_bound(
-        &self,
-        set: &SharedSet,
-        model: &TabularMdp,
-        discounting: &Discounting,
-        decisions: &[bool],
-    ) -> Result<f64> {
+    pub(crate) fn lower_bound(&self, set: &SharedSet, ground: &Ground) -> Result<f64> {
         // The same half-space at any size of λ. In this one squares neither vanish nor overflow, and a power of 2 leaves
         // every digit as it is.
         let largest = self.lam.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         let size = largest.log2().floor().exp2();
-        let scaled = |values: &[f64]| -> Vec<f64> { values.iter().map(|v| v / size).collect() };
-        let (lam, offset) = containing(set, &scaled(&self.lam), self.offset / size)?;
-        let witness =
-            ValueFunction { values: scaled(&self.witness.values), steps: self.witness.steps.clone() };
-        let least = least_payoff(model, discounting, decisions, &lam, &witness)?;
+        let scaled: Vec<f64> = self.lam.iter().map(|v| v / size).collect();
+        let (lam, offset) = containing(set, &scaled, self.offset / size)?;
+        let least = ground.least_payoff(&lam, &self.witness.divided(size))?;
         let distance = (least - offset) / vector::norm(&lam);
         // λ = 0 separates nothing.
         Ok(if distance.is_finite() { distance } else { f64::NEG_INFINITY })
@@ -445,26 +461,21 @@ pub struct Ceiling {
 
 impl Ceiling {
     /// The upper bound that this proves, in a model whose last measurements are the objective's.
-    pub fn upper_bound(
-        &self,
-        set: &SharedSet,
-        criterion: &Criterion,
-        model: &TabularMdp,
-        discounting: &Discounting,
-        decisions: &[bool],
-    ) -> Result<f64> {
+    pub(crate) fn upper_bound(&self, set: &SharedSet, criterion: &Criterion, ground: &Ground) -> Result<f64> {
         crate::error::dimension("pricing direction", self.lam.len(), set.dim() + criterion.dim())?;
         let place = if criterion.is_last() { 0 } else { criterion.function().dim() };
         crate::error::dimension("point of a gradient", self.at.len(), place)?;
         crate::error::finite("point of a gradient", &self.at)?;
-        if criterion.is_share() && !counts_first_step(model, decisions, set.dim() + criterion.dim() - 1) {
+        if criterion.is_share()
+            && !counts_first_step(ground.model, ground.decisions, set.dim() + criterion.dim() - 1)
+        {
             return Ok(f64::INFINITY);
         }
         let (y, offset) = containing(set, &self.lam[..set.dim()], self.offset)?;
         let at = if criterion.is_last() { &[0.0][..] } else { &self.at };
         let tau = -self.lam.last().copied().unwrap_or(0.0);
         let lam = criterion.prices(&y, at, tau);
-        let least = least_payoff(model, discounting, decisions, &lam, &self.witness)?;
+        let least = ground.least_payoff(&lam, &self.witness)?;
         let bound = criterion.upper_bound(at, tau, offset, least);
         Ok(if bound.is_nan() { f64::INFINITY } else { bound })
     }

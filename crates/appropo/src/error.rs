@@ -178,6 +178,16 @@ pub enum Error {
         "the environment is a data set, in which nobody can play; use the method \"batch\", which learns from logs alone"
     )]
     OnlyLogged,
+    /// A long-run average was asked for where everything ends.
+    #[error(
+        "\"{measure}\" is a long-run average: it is taken over all time, and needs discount 1, no horizon and no share of the steps; found {found}"
+    )]
+    AverageOfSome { measure: String, found: String },
+    /// A long-run average was asked of a method that plays episodes or plans for sums.
+    #[error(
+        "\"{measure}\" is a long-run average, which takes the method \"appropo\" with the oracle \"exact\"; found {found}"
+    )]
+    AverageBy { measure: String, found: String },
     /// Someone asked to stop.
     #[error("stopped on request")]
     Interrupted,

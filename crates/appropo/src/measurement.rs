@@ -15,6 +15,9 @@ pub struct Measures {
     names: Vec<String>,
     /// Where each block ends.
     ends: Vec<usize>,
+    /// The entries that are long-run averages and not sums, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    averages: Vec<usize>,
 }
 
 impl Measures {
@@ -26,6 +29,33 @@ impl Measures {
             measures.names.push(name.to_owned());
         }
         measures
+    }
+
+    /// The same, of which some entries are averages over all the steps of an episode that goes on for ever: what is measured
+    /// a step in the long run. Where an episode ends, they are 0.
+    pub fn averaging(self, entries: impl IntoIterator<Item = usize>) -> Self {
+        let dim = self.dim();
+        let mut averages: Vec<usize> = entries.into_iter().filter(|entry| *entry < dim).collect();
+        averages.sort_unstable();
+        averages.dedup();
+        Self { averages, ..self }
+    }
+
+    /// The entries that are long-run averages, in order.
+    pub fn averages(&self) -> &[usize] {
+        &self.averages
+    }
+
+    /// Whether an entry is a long-run average.
+    pub fn is_average(&self, entry: usize) -> bool {
+        self.averages.binary_search(&entry).is_ok()
+    }
+
+    /// Measures without names, for the selected entries of these.
+    pub fn select(&self, selection: &Selection) -> Self {
+        let entries = selection.entries.iter().enumerate();
+        let averages = entries.filter(|(_, (entry, _))| self.is_average(*entry)).map(|(place, _)| place);
+        Self::new([("selected", selection.entries.len())]).averaging(averages)
     }
 
     /// Entries of the whole vector.
@@ -44,6 +74,12 @@ impl Measures {
         whole(name)
             .or_else(one)
             .ok_or_else(|| Error::UnknownMeasure { name: name.into(), known: self.names.clone() })
+    }
+
+    /// The name of the measure that an entry belongs to.
+    pub fn name_of(&self, entry: usize) -> String {
+        let found = self.iter().find(|(_, range)| range.contains(&entry));
+        found.map_or(String::new(), |(name, _)| name.into())
     }
 
     /// Names and places of all measures.

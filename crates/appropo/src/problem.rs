@@ -128,6 +128,7 @@ impl ProblemBuilder {
             check_model(model, &discounting)?;
         }
         let target = Target::new(env.measures(), constraints)?;
+        check_averages(env.measures(), &discounting, &target)?;
         let problem = Problem { name, env, discounting, target, objective: None };
         match objective {
             Some((utility, direction)) => problem.with_objective(utility, direction),
@@ -151,6 +152,27 @@ fn check_model(model: &TabularMdp, discounting: &Discounting) -> Result<()> {
             in_range("horizon", horizon as f64, horizon <= most, &expected)
         }
     }
+}
+
+/// Long-run averages are taken over all time.
+fn check_averages(measures: &Measures, discounting: &Discounting, target: &Target) -> Result<()> {
+    let Some(&entry) = measures.averages().first() else { return Ok(()) };
+    let some = |entry: usize, found: String| Error::AverageOfSome { measure: measures.name_of(entry), found };
+    if discounting.gamma() < 1.0 {
+        return Err(some(entry, format!("discount {}", discounting.gamma())));
+    }
+    if let Some(horizon) = discounting.horizon() {
+        return Err(some(entry, format!("a horizon of {horizon} steps")));
+    }
+    for constraint in target.constraints().iter().filter(|constraint| constraint.share) {
+        for name in &constraint.measures {
+            let mut entries = measures.range(name)?;
+            if let Some(entry) = entries.find(|entry| measures.is_average(*entry)) {
+                return Err(some(entry, format!("the constraint \"{}\" on its share", constraint.name)));
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Problem {
@@ -197,8 +219,7 @@ impl Problem {
             if !is_minded {
                 let largest = |(_, a): &(usize, &f64), (_, b): &(usize, &f64)| a.abs().total_cmp(&b.abs());
                 let entry = z.iter().enumerate().max_by(largest).map_or(0, |(i, _)| selection.entries[i].0);
-                let measure = self.measures().iter().find(|(_, range)| range.contains(&entry));
-                let measure = measure.map_or(String::new(), |(name, _)| name.into());
+                let measure = self.measures().name_of(entry);
                 return Err(Error::Endless { measure, state: *state, action: *action });
             }
         }
@@ -311,6 +332,16 @@ impl Problem {
     pub fn check(&self, method: &dyn Method) -> Result<()> {
         if self.env.logged().is_some() && method.is_playing() {
             return Err(Error::OnlyLogged);
+        }
+        if let Some(&entry) = self.measures().averages().first()
+            && !method.takes_averages(self)
+        {
+            let measure = self.measures().name_of(entry);
+            let found = match method.name() {
+                "appropo" => "another oracle".into(),
+                name => format!("the method \"{name}\""),
+            };
+            return Err(Error::AverageBy { measure, found });
         }
         method.check(self)
     }

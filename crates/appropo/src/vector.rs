@@ -38,3 +38,9 @@ pub(crate) fn scale(x: &mut [f64], a: f64) {
         *x *= a;
     }
 }
+
+/// A bound on the rounding of a sum of so many products and a few operations after it, relative to the sum of their
+/// sizes: each operation moves its result by at most half of ε.
+pub(crate) fn rounding(terms: usize) -> f64 {
+    0.5 * (terms + 5) as f64 * f64::EPSILON
+}

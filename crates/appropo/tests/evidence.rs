@@ -11,7 +11,6 @@ use appropo::oracle::{Exact, Planner, Respond, Response};
 use appropo::player::{Blackwell, FullyCorrective, Ogd, Player, Steps};
 use appropo::policy::{Mixed, TabularPolicy};
 use appropo::random;
-use appropo::rl;
 use appropo::set::{Bounds, FromProjection, SharedSet};
 use appropo::solver::{StopRule, appropo};
 use appropo::state::Checkpoint;
@@ -100,12 +99,10 @@ fn a_proof_of_infeasibility_holds_and_can_not_be_altered() {
 #[test]
 fn no_bound_is_above_the_distance() {
     let discounting = all_kinds()[0];
-    let Solved { target, mut certificate, .. } = solve(0.02, -0.125, discounting);
-    let model = mars_rover::world("8x8", 0.05).unwrap().model.select(target.selection());
-    let decisions = rl::decision_states(&model);
-    let reached = vec![0.0, 0.0];
-    (certificate.z_bar, certificate.distance) = (reached.clone(), 0.0);
-    let checked = certificate.check(target.set(), &model, &discounting, &decisions, &reached);
+    let Solved { target, mut certificate, mixture, oracle, .. } = solve(0.02, -0.125, discounting);
+    let reached = certificate.distance;
+    certificate.lower_bound = 2.0 * reached;
+    let checked = oracle.check(&certificate, target.set(), &mixture);
     assert!(matches!(checked, Err(Error::Certificate { claim: "the lower bound", .. })), "{checked:?}");
 }
 
@@ -125,7 +122,8 @@ fn no_value_function_proves_too_much() {
     assert!(tight <= least && least - tight <= 1e-9 * least.abs(), "{tight} for {least}");
     for power in 0..300 {
         for factor in [-7.3, -1.06, 1.06, 2.9] {
-            let witness = ValueFunction { values: vec![factor * 10f64.powi(power); 20], steps: None };
+            let witness =
+                ValueFunction { values: vec![factor * 10f64.powi(power); 20], ..ValueFunction::default() };
             let bound = least_payoff(&model, &discounting, &decisions, &lam, &witness).unwrap();
             assert!(bound <= least, "V = {factor}e{power} claims {bound} for {least}");
         }

@@ -32,7 +32,7 @@ fn model(rows: &[&[&[(usize, f64)]]], start: &[u32], labels: &[(&str, &[u32])]) 
 
 fn asked(reach: &[&str], time: &[&str], end: &[&str]) -> Asked {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Asked { reach: names(reach), time: names(time), end: names(end), rewards: None }
+    Asked { reach: names(reach), time: names(time), end: names(end), ..Asked::default() }
 }
 
 /// What the policy that acts at random measures.
@@ -46,6 +46,22 @@ fn at_random(world: TabularMdp, gamma: f64, measure: &str) -> f64 {
 /// Comes back to 0 with probability 1/2, by way of 1 or not.
 const LOOP: &[&[&[(usize, f64)]]] =
     &[&[&[(1, 0.5), (2, 0.5)]], &[&[(0, 1.0)]], &[&[(0, 0.5), (3, 0.5)]], &[&[(3, 1.0)]]];
+
+/// Shares of time are those of where one stays for ever: what can't be left counts for all time, what ends for none.
+#[test]
+fn the_share_of_a_label_is_that_of_all_time() {
+    // From 0 to the round of 1 and 2, in which 1 stays where it is every other time, or to 3, which can't be left.
+    let rounds: &[&[&[(usize, f64)]]] =
+        &[&[&[(1, 0.75), (3, 0.25)]], &[&[(1, 0.5), (2, 0.5)]], &[&[(1, 1.0)]], &[&[(3, 1.0)]]];
+    let model = model(rounds, &[0], &[("start", &[0]), ("one", &[1]), ("three", &[3])]).unwrap();
+    let share: Vec<String> = ["start", "one", "three"].map(String::from).to_vec();
+    let world = model.world(&Asked { share, ..Asked::default() }).unwrap();
+    assert_eq!(at_random(world.clone(), 1.0, "share(start)"), 0.0);
+    assert!((at_random(world.clone(), 1.0, "share(one)") - 0.75 * 2.0 / 3.0).abs() < 1e-12);
+    assert!((at_random(world, 1.0, "share(three)") - 0.25).abs() < 1e-12);
+    let ended = Asked { share: vec!["three".into()], end: vec!["three".into()], ..Asked::default() };
+    assert_eq!(at_random(model.world(&ended).unwrap(), 1.0, "share(three)"), 0.0);
+}
 
 #[test]
 fn a_label_is_reached_once_however_often_it_is_entered() {

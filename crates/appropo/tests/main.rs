@@ -5,6 +5,7 @@
 mod allocations;
 mod apprenticeship;
 mod architecture;
+mod averages;
 mod batch;
 mod concave;
 mod confidence;

@@ -11,6 +11,7 @@ mod record;
 mod report;
 mod solve;
 mod verify;
+mod watch;
 
 use std::path::Path;
 
@@ -40,6 +41,7 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Model { file, states, out } => model::run(file, states, out.as_deref()),
         Command::Record(arguments) => record::run(arguments),
         Command::Distil(arguments) => distil::run(arguments),
+        Command::Watch { folders, port, control } => watch::run(folders, *port, *control),
         Command::Report { folders, out } => report::run(folders, out.as_deref()),
         Command::Maximize(arguments) => solve::optimize(arguments, Direction::Maximize),
         Command::Minimize(arguments) => solve::optimize(arguments, Direction::Minimize),
@@ -64,10 +66,14 @@ fn open(folder: &str) -> Result<(Directory, ProblemFile), Failure> {
 }
 
 fn problem_of(directory: &Directory) -> Result<ProblemFile, Failure> {
+    read_problem(directory, &Reader::default())
+}
+
+fn read_problem(directory: &Directory, reader: &Reader) -> Result<ProblemFile, Failure> {
     let about: About = directory.read_json(files::RUN)?;
     let text = directory.read_text(files::PROBLEM)?;
     let path = directory.file(files::PROBLEM).display().to_string();
-    Ok(Reader::default().read(&printable(&about.problem), &path, &text)?)
+    Ok(reader.read(&printable(&about.problem), &path, &text)?)
 }
 
 /// The outcome of a run, to be played.

@@ -25,9 +25,15 @@ fn load(problem: &str, overrides: &Overrides) -> Result<ProblemFile, Failure> {
     Ok(Reader { settings: overrides.table(), ..Reader::default() }.load(problem)?)
 }
 
-/// The budget of a solve that Ctrl-C ends.
-fn interruptible(budget: &Budget) -> Budget {
-    budget.clone().until(Arc::new(interrupts::is_out_of_patience))
+/// The budget of a solve that Ctrl-C or a request to its folder ends.
+fn interruptible(budget: &Budget, recorder: &Recorder) -> Budget {
+    let asked = recorder.stop_request();
+    budget.clone().until(Arc::new(move || interrupts::is_out_of_patience() || asked.is_overdue()))
+}
+
+/// Whether someone asked to stop.
+fn was_stopped(recorder: &Recorder) -> bool {
+    interrupts::was_interrupted() || recorder.stop_request().is_made()
 }
 
 /// Finds a mixed policy for a problem and shows the evidence.
@@ -103,8 +109,9 @@ fn recorded(
     };
     let recorder = Recorder::begin(folder, &about, problem, &text, every)?;
     let mut recorder = recorder.interrupted_by(interrupts::was_interrupted);
+    let budget = interruptible(budget, &recorder);
     let mut observers = Observers(vec![&mut progress, &mut recorder]);
-    let outcome = problem.solve(method.as_ref(), &interruptible(budget), *seed, &mut observers);
+    let outcome = problem.solve(method.as_ref(), &budget, *seed, &mut observers);
     drop(progress);
     ended(recorder, outcome, file, folder, json)
 }
@@ -129,8 +136,9 @@ pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Outpu
     }
     let mut recorder = recorder.interrupted_by(interrupts::was_interrupted);
     let mut progress = Progress::new(problem, budget.samples, quiet || json);
+    let budget = interruptible(budget, &recorder);
     let mut observers = Observers(vec![&mut progress, &mut recorder]);
-    let outcome = problem.resume(method.as_ref(), &interruptible(budget), *seed, from, &mut observers);
+    let outcome = problem.resume(method.as_ref(), &budget, *seed, from, &mut observers);
     drop(progress);
     let outcome = outcome.map_err(|error| match error {
         Error::State { .. } => {
@@ -141,7 +149,7 @@ pub fn resume(folder: &str, every: f64, json: bool, quiet: bool) -> Result<Outpu
     });
     match outcome {
         Ok(outcome) => ended(recorder, Ok(outcome), &file, path, json),
-        Err(failure) if !interrupts::was_interrupted() => Err(failure),
+        Err(failure) if !was_stopped(&recorder) => Err(failure),
         Err(_) => Ok(stopped(path, json)),
     }
 }
@@ -155,9 +163,10 @@ fn ended(
     json: bool,
 ) -> Result<Output, Failure> {
     recorder.take_failure()?;
+    let was_stopped = was_stopped(&recorder);
     let outcome = match outcome {
-        Err(_) if interrupts::was_interrupted() => return Ok(stopped(folder, json)),
-        Ok(outcome) if interrupts::was_interrupted() && outcome.failure().is_some() => {
+        Err(_) if was_stopped => return Ok(stopped(folder, json)),
+        Ok(outcome) if was_stopped && outcome.failure().is_some() => {
             return Ok(stopped(folder, json));
         }
         outcome => outcome?,

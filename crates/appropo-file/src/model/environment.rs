@@ -26,13 +26,15 @@ pub fn environment(given: &Given, path: &str) -> Result<EnvSpec> {
         rewards: names("rewards")?,
         reach: names("reach")?.unwrap_or_default(),
         time: names("time")?.unwrap_or_default(),
+        average: names("average")?.unwrap_or_default(),
+        share: names("share")?.unwrap_or_default(),
         end: names("end")?.unwrap_or_default(),
     };
     let world = model.world(&asked).map_err(|error| file.error(error))?;
     let mut options = Table::default();
     options.set(NAME, path);
     options.set("checksum", checksum);
-    for key in ["rewards", "reach", "time", "end"] {
+    for key in ["rewards", "reach", "time", "average", "share", "end"] {
         given.get(key).into_iter().for_each(|entry| options.set(key, entry.value.clone()));
     }
     Ok(EnvSpec::from(Arc::new(world)).stated_as(NAME, options))
@@ -49,7 +51,7 @@ fn named(entry: &Entry, key: &str, model: &ExplicitModel) -> Result<Vec<String>>
         .map(|item| {
             let name = item.text()?;
             let known = match key {
-                "rewards" => model.reward(name).map(drop),
+                "rewards" | "average" => model.reward(name).map(drop),
                 _ => model.label(name).map(drop),
             };
             known.map_err(|error: Error| item.error(error))?;

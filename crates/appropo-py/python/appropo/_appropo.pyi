@@ -137,7 +137,7 @@ class Env:
         A built-in environment with these options.
         """
     @staticmethod
-    def explicit(model: ExplicitModel, rewards: SupportsGetItem[int, str] | None, reach: SupportsGetItem[int, str], time: SupportsGetItem[int, str], end: SupportsGetItem[int, str], file: str | None, about: str) -> Env:
+    def explicit(model: ExplicitModel, rewards: SupportsGetItem[int, str] | None, reach: SupportsGetItem[int, str], time: SupportsGetItem[int, str], average: SupportsGetItem[int, str], share: SupportsGetItem[int, str], end: SupportsGetItem[int, str], file: str | None, about: str) -> Env:
         """
         A model as model checkers keep it, with what is asked of it. One of a file is named by it.
         """

@@ -27,11 +27,13 @@ class Measuring:
     rewards: tuple[str, ...] | None = None
     reach: tuple[str, ...] = ()
     time: tuple[str, ...] = ()
+    average: tuple[str, ...] = ()
+    share: tuple[str, ...] = ()
     end: tuple[str, ...] = ()
 
     def _env(self) -> Env:
         rewards = None if self.rewards is None else list(self.rewards)
-        names = (list(self.reach), list(self.time), list(self.end))
+        names = [list(names) for names in (self.reach, self.time, self.average, self.share, self.end)]
         return Env.explicit(self.model._core, rewards, *names, self.model._file, repr(self.model))
 
 
@@ -173,17 +175,22 @@ class Model:
         *,
         reach: str | Sequence[str] = (),
         time: str | Sequence[str] = (),
+        average: str | Sequence[str] = (),
+        share: str | Sequence[str] = (),
         end: str | Sequence[str] = (),
         rewards: str | Sequence[str] | None = None,
     ) -> Measuring:
         """The model with more measures, for :class:`Problem`.
 
         ``reach`` names labels whose probability of being reached is a measure, "reach(goal)", and ``time`` those whose
-        expected number of steps is one, "time(busy)". In states with one of the labels ``end`` the episode ends.
-        ``rewards`` are the reward structures that are measures; all of them unless said.
+        expected number of steps is one, "time(busy)". ``average`` names reward structures whose average a step is a
+        measure, over all the time of policies that go on for ever, "average(power)", and ``share`` labels whose share of
+        all time is one, "share(busy)"; both need discount 1 and no horizon. In states with one of the labels ``end`` the
+        episode ends. ``rewards`` are the reward structures that are measures; all of them unless said.
         """
         chosen = None if rewards is None else _names(rewards)
-        return Measuring(self, chosen, _names(reach), _names(time), _names(end))
+        names = [_names(given) for given in (reach, time, average, share, end)]
+        return Measuring(self, chosen, *names)
 
     @property
     def states(self) -> int:

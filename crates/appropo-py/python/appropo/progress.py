@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any
 
+from .notebook import LiveView, is_notebook
+
 
 class Progress:
     """One line on standard error that is written over and over."""
@@ -17,10 +19,12 @@ class Progress:
         self._part = ("", 0.0, 0)
 
     @classmethod
-    def wanted(cls, asked: bool | None) -> Progress | None:
-        """A line where it is asked for, or by default where someone can see it."""
-        is_seen = sys.stderr.isatty() or "ipykernel" in sys.modules
-        return cls() if (is_seen if asked is None else asked) else None
+    def wanted(cls, asked: bool | None) -> Progress | LiveView | None:
+        """A line, or a picture in notebooks, where it is asked for, or by default where someone can see it."""
+        is_seen = sys.stderr.isatty() or is_notebook()
+        if not (is_seen if asked is None else asked):
+            return None
+        return LiveView() if is_notebook() else cls()
 
     def __call__(self, line: dict[str, Any]) -> None:
         """Shows a round, at most ten times a second."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from html import escape
 from math import isnan
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from . import _appropo
 from ._appropo import Outcome, Plan, ProblemError, RunError, report
 from ._appropo import Problem as _Problem
 from .arguments import counted, place, shown, whole
+from .notebook import frame, is_notebook
 from .oracles import Asked
 from .policy import MixedPolicy
 from .shared import Shared
@@ -49,7 +52,7 @@ class Result(Shared):
         self.folder = folder
         self._problem, self._plan, self._outcome, self._asked = problem, plan, outcome, asked
         self._core = problem._core if core is None else core
-        #: Whether Ctrl-C ended it.
+        #: Whether Ctrl-C, or a request to its folder, ended it.
         self.stopped = stopped or outcome.failure == "stopped on request"
 
     @property
@@ -236,6 +239,18 @@ class Result(Shared):
         """Writes the report, one page that needs nothing else."""
         return _write(file, report([self._shown(None)]))
 
+    def show(self, *, height: int = 640) -> None:
+        """Shows the report: in a notebook below the cell, elsewhere in the browser."""
+        height, page = whole("height", height, least=100), report([self._shown(None)])
+        if is_notebook():
+            from IPython.display import HTML, display
+
+            display(HTML(frame(page, height)))
+            return
+        with NamedTemporaryFile("w", prefix="appropo-", suffix=".html", encoding="utf-8", delete=False) as file:
+            file.write(page)
+        webbrowser.open(Path(file.name).as_uri())
+
     def _shown(self, name: str | None) -> tuple[Outcome, _Problem, Plan, str | None]:
         return self._outcome, self._core, self._plan, name
 
@@ -254,7 +269,7 @@ class Result(Shared):
         rows = [(*row[:5], _judged(row[5], row[6])) for row in self._outcome.rows(self._core)]
         shown = [tuple("unknown" if cell == "NaN" else cell for cell in row) for row in rows]
         if self.stopped or self.failure is not None:
-            remarks = ["stopped by Ctrl-C" if self.stopped else str(self.failure)]
+            remarks = ["stopped on request" if self.stopped else str(self.failure)]
         else:
             remarks = [remark for remark in (self._outcome.evidence, self._outcome.reason) if remark]
         why = "; ".join(remarks) if self.verdict == "undecided" else ""

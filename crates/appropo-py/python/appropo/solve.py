@@ -12,6 +12,7 @@ from ._appropo import Problem as _Problem
 from .arguments import number, place
 from .linear import Linear
 from .measures import Measure
+from .notebook import LiveView
 from .problem import Problem
 from .progress import Progress
 from .result import Result, asked_of
@@ -49,7 +50,8 @@ def solve(
     ``player`` is "fully-corrective", "ogd", "momentum", "blackwell", "hedge", "projection" or "frank-wolfe", or
     ``ap.OGD(eta=0.1)`` and so on. ``method`` is ApproPO unless it is "occupancy", "apprenticeship", "lagrangian",
     "rcpo", "cpo", "last-iterate", "state-augmented", "maxent" or "batch", or ``ap.Lagrangian(ki=20)`` and so on.
-    ``run`` keeps the run in a folder while it goes on; without it nothing is written. ``evaluation_samples`` are
+    ``run`` keeps the run in a folder while it goes on, where ``appropo watch`` follows it; without it nothing is
+    written. ``evaluation_samples`` are
     the steps after which fresh episodes of the result decide no more, by default a quarter of ``samples``.
     ``settings`` are the other keys of the table [solve] of a problem file.
 
@@ -117,13 +119,13 @@ def resume(
 
 def _watching(
     callback: Callback | None, progress: bool | None, checkpoint_every: float
-) -> tuple[float, Progress | None]:
+) -> tuple[float, Progress | LiveView | None]:
     if callback is not None and not callable(callback):
         raise ProblemError(f"callback is {callback!r}; expected a function of a round")
     return number("checkpoint_every", checkpoint_every), Progress.wanted(progress)
 
 
-def _watched(shown: Progress | None, solve: Callable[[], tuple[Outcome, bool]]) -> tuple[Outcome, bool]:
+def _watched(shown: Progress | LiveView | None, solve: Callable[[], tuple[Outcome, bool]]) -> tuple[Outcome, bool]:
     """Solves, and takes the line of progress away in the end."""
     try:
         return solve()
@@ -132,7 +134,7 @@ def _watched(shown: Progress | None, solve: Callable[[], tuple[Outcome, bool]]) 
             shown.close()
 
 
-def _both(callback: Callback | None, progress: Progress | None) -> Callback | None:
+def _both(callback: Callback | None, progress: Progress | LiveView | None) -> Callback | None:
     if progress is None or callback is None:
         return callback or progress
 

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 /// In the order in which they build on each other; the page wraps them in one function.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("scale.js"),
     include_str!("chart.js"),
     include_str!("lines.js"),
@@ -19,8 +19,10 @@ const SCRIPTS: [&str; 9] = [
     include_str!("figures.js"),
     include_str!("run.js"),
     include_str!("front.js"),
-    include_str!("page.js"),
 ];
+/// What a page has besides that follows runs.
+const LIVE_SCRIPT: &str = include_str!("live.js");
+const START: &str = include_str!("page.js");
 
 /// A run and what it found.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -232,20 +234,29 @@ pub struct FrontPage {
 
 /// The page of a Pareto front.
 pub fn render_front(front: &FrontPage) -> String {
-    filled(&escape(&front.name), &[(&front.name, &front.sentence)], &data(&[front]))
+    filled(&escape(&front.name), &[(&front.name, &front.sentence)], &data(&[front]), None)
 }
 
 /// The page of one run, or the comparison of several.
 pub fn render(runs: &[Page]) -> String {
-    let title = match runs {
-        [run] => escape(&run.name),
-        _ => format!("Comparison of {} runs", runs.len()),
-    };
     let said: Vec<(&str, &str)> = runs.iter().map(|run| (run.name.as_str(), run.sentence.as_str())).collect();
-    filled(&title, &said, &data(runs))
+    filled(&title(&said), &said, &data(runs), None)
 }
 
-fn filled(title: &str, said: &[(&str, &str)], data: &str) -> String {
+/// The page that follows runs, of which `data` is what [`data`] makes of them: it asks its server for events. Only the script
+/// with this nonce runs where the server says so.
+pub fn render_live(said: &[(&str, &str)], data: &str, nonce: &str) -> String {
+    filled(&title(said), said, data, Some(nonce))
+}
+
+fn title(said: &[(&str, &str)]) -> String {
+    match said {
+        [(name, _)] => escape(name),
+        _ => format!("Comparison of {} runs", said.len()),
+    }
+}
+
+fn filled(title: &str, said: &[(&str, &str)], data: &str, nonce: Option<&str>) -> String {
     let mut summary = String::new();
     for (name, sentence) in said {
         // Writing to a string cannot fail.
@@ -263,7 +274,13 @@ fn filled(title: &str, said: &[(&str, &str)], data: &str) -> String {
             "style" => page.push_str(STYLE),
             "summary" => page.push_str(&summary),
             "data" => page.push_str(data),
-            "script" => page.extend(SCRIPTS),
+            "script" => {
+                page.extend(SCRIPTS);
+                page.push_str(nonce.map_or("", |_| LIVE_SCRIPT));
+                page.push_str(START);
+            }
+            "connect" => page.push_str(nonce.map_or("", |_| "; connect-src 'self'")),
+            "nonce" => page.push_str(&nonce.map_or(String::new(), |nonce| format!(" nonce=\"{nonce}\""))),
             unknown => unreachable!("nothing fills the place {unknown}"),
         }
         rest = after;
@@ -280,7 +297,7 @@ pub fn is_page(bytes: &[u8]) -> bool {
 
 /// The runs as JSON that can stand inside a script element: no `<`, hence no `</script>` and no `<!--`, and none of
 /// the two line ends that JSON knows as ordinary characters but old scripts do not.
-fn data(runs: &[impl Serialize]) -> String {
+pub fn data(runs: &[impl Serialize]) -> String {
     let json =
         serde_json::to_string(runs).unwrap_or_else(|error| unreachable!("plain data is JSON: {error}"));
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")

@@ -239,22 +239,29 @@ const openLinked = () => {
   if (linked?.tagName === "DETAILS") linked.open = true;
 };
 
-const runs = JSON.parse(document.getElementById("data").textContent);
 const main = document.querySelector("main");
-if (runs[0]?.kind === "front") {
-  main.append(html("h1", {}, runs[0].name), ...frontSections(runs[0], 2));
-} else if (runs.length === 1) {
-  main.append(html("h1", {}, runs[0].name), ...runSections(runs[0], 2));
-} else {
-  main.append(html("h1", {}, `Comparison of ${countOf(runs.length, "run")}`));
-  if (runs.length) main.append(...comparison(runs).filter(Boolean));
-  const isFolded = runs.length > SHOWN_RUNS;
-  main.append(...runs.map((run, k) => ownSection(run, k, isFolded)));
-  if (isFolded) main.insertBefore(html("h2", {}, "Every run"), document.getElementById("run-1"));
-  openLinked();
-  addEventListener("hashchange", openLinked);
+
+/** Fills the page with one run, several, or a front. */
+function show(runs) {
+  if (runs[0]?.kind === "front") {
+    main.append(html("h1", {}, runs[0].name), ...frontSections(runs[0], 2));
+  } else if (runs.length === 1) {
+    main.append(html("h1", {}, runs[0].name), ...runSections(runs[0], 2));
+  } else {
+    main.append(html("h1", {}, `Comparison of ${countOf(runs.length, "run")}`));
+    if (runs.length) main.append(...comparison(runs).filter(Boolean));
+    const isFolded = runs.length > SHOWN_RUNS;
+    main.append(...runs.map((run, k) => ownSection(run, k, isFolded)));
+    if (isFolded) main.insertBefore(html("h2", {}, "Every run"), document.getElementById("run-1"));
+    openLinked();
+  }
 }
+
+const runs = JSON.parse(document.getElementById("data").textContent);
+show(runs);
+addEventListener("hashchange", openLinked);
 document.body.append(tooltip);
+if (runs.some((run) => run.live)) follow();
 
 // Paper cannot unfold; the many runs of a comparison stay folded.
 addEventListener("beforeprint", () => {

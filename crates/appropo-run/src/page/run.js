@@ -51,7 +51,7 @@ function table(caption, columns, rows) {
 }
 
 function badge(verdict) {
-  const sign = { feasible: "✓", infeasible: "✕" }[verdict] ?? "?";
+  const sign = { feasible: "✓", infeasible: "✕", killed: "✕", running: "▸", stopping: "▸", stopped: "▪" }[verdict] ?? "?";
   return html(
     "span",
     { class: `badge ${verdict}` },
@@ -60,15 +60,18 @@ function badge(verdict) {
   );
 }
 
+/** Whether a run that is watched has no result yet. */
+const isOpen = (run) => Boolean(run.live) && run.live.state !== "ended";
+
 function facts(run) {
   const entries = [
     ["distance to the target set", write(run.distance)],
     ["lower bound on it", write(run.lower_bound)],
     ["samples", writeCount(run.samples)],
-    ["samples for evaluation", writeCount(run.evaluation_samples)],
+    ...(isOpen(run) ? [] : [["samples for evaluation", writeCount(run.evaluation_samples)]]),
     ["oracle calls", writeCount(run.oracle_calls)],
-    ["policies", writeCount(run.mixture.length)],
-    ["time", run.times.length ? writeSeconds(totalTime(run)) : "–"],
+    ...(isOpen(run) ? [] : [["policies", writeCount(run.mixture.length)]]),
+    ...(isOpen(run) ? [] : [["time", run.times.length ? writeSeconds(totalTime(run)) : "–"]]),
   ];
   return html(
     "dl",
@@ -79,6 +82,7 @@ function facts(run) {
 
 function constraintTable(run) {
   const { constraints } = run;
+  if (!constraints.length && isOpen(run)) return html("p", {}, "There is no round yet.");
   if (!constraints.length) return html("p", {}, "This problem has no constraints.");
   const columns = [
     { name: "constraint", cell: (c) => c.name },
@@ -92,14 +96,14 @@ function constraintTable(run) {
       cell: (c) => html("span", { class: c.holds ? "yes" : "no" }, c.holds ? "✓ yes" : "✕ no"),
     },
   ];
-  const isExact = run.confidence === null && run.samples + run.evaluation_samples === 0;
+  const isExact = !isOpen(run) && run.confidence === null && run.samples + run.evaluation_samples === 0;
   if (constraints.every((c) => !c.interval)) columns.splice(5, 1);
   const holding = constraints.filter((c) => c.holds).length;
   const verdict =
     holding === constraints.length
       ? "All constraints hold"
       : `${holding} of ${countOf(constraints.length, "constraint")} hold`;
-  const source = run.is_logged ? " by logged data, none of it confirmed by fresh episodes" : "";
+  const source = isOpen(run) ? " as the search sees its last round; fresh episodes may say otherwise" : run.is_logged ? " by logged data, none of it confirmed by fresh episodes" : "";
   return table(
     `${verdict}${source}. Slack is how far the value is inside its bound; a negative slack is a violation.` +
       (isExact ? " Values are exact, so there are no intervals." : ""),
@@ -148,6 +152,7 @@ async function copy(text, button) {
 }
 
 function confidence(run) {
+  if (isOpen(run)) return "none so far";
   if (run.is_logged) return "none: logged data decide nothing";
   return isNumber(run.confidence) ? write(run.confidence) : "exact";
 }
@@ -179,6 +184,7 @@ function reproduction(run) {
 /** All of a run's sections, their headings of the given level. */
 function runSections(run, level) {
   const made = [
+    run.live ? liveStatus(run) : null,
     html("p", { class: "verdict" }, badge(run.verdict), " ", typographic(run.sentence)),
     facts(run),
     section(
@@ -206,6 +212,7 @@ function runSections(run, level) {
   if (run.mixture.length) made.push(section(level, "The mixture", ...mixtureFigure(run)));
   if (run.rounds.round.length > 1 && count) made.push(section(level, "λ over time", lambdaFigure(run)));
   if (run.times.length) made.push(section(level, "Time", timeTable(run)));
+  if (run.live) made.push(section(level, "The last rounds", logTail(run)));
   made.push(section(level, "How to reproduce", ...reproduction(run)));
-  return made;
+  return made.filter(Boolean);
 }

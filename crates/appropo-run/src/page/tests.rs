@@ -38,7 +38,12 @@ fn a_page_is_whole() {
     }
     // Our own style and script must not end their elements either.
     assert!(!STYLE.contains('<'));
-    assert!(SCRIPTS.iter().all(|script| !script.contains("</script") && !script.contains("<!--")));
+    assert!(
+        SCRIPTS
+            .iter()
+            .chain(&[LIVE_SCRIPT, START])
+            .all(|script| !script.contains("</script") && !script.contains("<!--"))
+    );
 }
 
 #[test]

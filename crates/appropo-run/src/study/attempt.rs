@@ -20,6 +20,9 @@ use crate::{Directory, files};
 /// Bytes of a checkpoint that tell it from any other: its beginning and its checksum.
 const MARK: usize = 64;
 
+/// Files of the process that works on a run, which another does not take up.
+const OF_A_PROCESS: [&str; 3] = ["lock", files::PROGRESS, files::STOP];
+
 /// A solve of a study: what is planned, and how it is done.
 pub struct Job<'a> {
     /// What the folder says of it.
@@ -127,8 +130,9 @@ fn attempt(
     };
     let is_interrupted = || stops.soon.load(Ordering::Relaxed) || is_lost.load(Ordering::Relaxed);
     let mut recorder = recorder.interrupted_by(is_interrupted);
-    let (now, lost) = (Arc::clone(&stops.now), Arc::clone(is_lost));
-    let stop = move || now.load(Ordering::Relaxed) || lost.load(Ordering::Relaxed);
+    let request = recorder.stop_request();
+    let (now, lost, asked) = (Arc::clone(&stops.now), Arc::clone(is_lost), request.clone());
+    let stop = move || now.load(Ordering::Relaxed) || lost.load(Ordering::Relaxed) || asked.is_overdue();
     let budget = job.budget.clone().until(Arc::new(stop));
     let mut found = problem.resume(*method, &budget, planned.seed, from, &mut recorder);
     if matches!(found, Err(LibraryError::State { .. })) {
@@ -138,7 +142,13 @@ fn attempt(
         found = problem.solve(*method, &budget, planned.seed, &mut recorder);
     }
     recorder.take_failure()?;
-    ended(recorder, found, *explain)
+    match ended(recorder, found, *explain)? {
+        // Given back, it would be drawn again at once.
+        Ended::Stopped if request.is_made() && !is_interrupted() => Ok(Ended::Failed(
+            "it was stopped by a file \"stop\" in its folder; trying it again begins it anew".into(),
+        )),
+        ended => Ok(ended),
+    }
 }
 
 fn ended(
@@ -218,7 +228,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let name = entry.file_name().into_string().unwrap_or_default();
-        if entry.file_type()?.is_file() && !name.starts_with('.') && name != "lock" {
+        if entry.file_type()?.is_file() && !name.starts_with('.') && !OF_A_PROCESS.contains(&name.as_str()) {
             names.push(name);
         }
     }

@@ -60,6 +60,15 @@ impl Outcomes {
         selected.entries.shrink_to_fit();
         selected
     }
+
+    /// The same outcomes without the entries that are not kept.
+    pub fn filtered(&self, is_kept: impl Fn(u32) -> bool) -> Self {
+        let mut filtered = Self::default();
+        for outcome in self.iter() {
+            filtered.push(outcome.iter().copied().filter(|(entry, _)| is_kept(*entry)));
+        }
+        filtered
+    }
 }
 
 /// Outcomes that are found again by what they measure.

@@ -17,7 +17,7 @@ pub struct Selected {
 impl Selected {
     /// `world`, measured by the entries of `selection`.
     pub fn new(world: Box<dyn Environment>, selection: Selection) -> Self {
-        let measures = Measures::new([("selected", selection.entries.len())]);
+        let measures = world.measures().select(&selection);
         let z = vec![0.0; world.measures().dim()];
         Self { world, selection, measures, z }
     }

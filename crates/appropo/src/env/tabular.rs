@@ -243,9 +243,18 @@ impl TabularMdp {
     pub fn select(&self, selection: &Selection) -> TabularMdp {
         TabularMdp {
             shape: Arc::clone(&self.shape),
-            measures: Measures::new([("selected", selection.entries.len())]),
+            measures: self.measures.select(selection),
             outcomes: self.outcomes.select(selection, self.measures.dim()),
         }
+    }
+
+    /// The same world, in which long-run averages are not measured.
+    pub(crate) fn without_averages(&self) -> TabularMdp {
+        let outcomes = match self.measures.averages() {
+            [] => self.outcomes.clone(),
+            _ => self.outcomes.filtered(|entry| !self.measures.is_average(entry as usize)),
+        };
+        TabularMdp { shape: Arc::clone(&self.shape), measures: self.measures.clone(), outcomes }
     }
 
     /// The world unrolled over `horizon` steps: state `stage * states + state`, cut off by a terminal state at the end.

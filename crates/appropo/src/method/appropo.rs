@@ -459,6 +459,10 @@ impl Method for Appropo {
         Some(self.player.rounds())
     }
 
+    fn takes_averages(&self, problem: &Problem) -> bool {
+        !self.is_learning(problem)
+    }
+
     fn is_learning(&self, problem: &Problem) -> bool {
         self.oracle_for(problem).is_learning()
     }

@@ -275,6 +275,10 @@ impl Method for Distil {
         None
     }
 
+    fn takes_averages(&self, problem: &Problem) -> bool {
+        self.is_table(problem)
+    }
+
     fn is_learning(&self, problem: &Problem) -> bool {
         !self.is_table(problem)
     }

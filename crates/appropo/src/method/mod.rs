@@ -60,6 +60,11 @@ pub trait Method: fmt::Debug + Send + Sync {
     /// Whether policies come from playing rather than from planning.
     fn is_learning(&self, problem: &Problem) -> bool;
 
+    /// Whether it plans for measures that are long-run averages.
+    fn takes_averages(&self, _: &Problem) -> bool {
+        false
+    }
+
     /// Whether it needs a world, to play or to plan in, and logs alone are not enough.
     fn is_playing(&self) -> bool {
         true

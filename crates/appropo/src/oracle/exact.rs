@@ -1,15 +1,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use super::guard::Guard;
+use super::guard::{self, Guard};
 use super::{AnyOracle, MakeOracle, OracleContext, OracleEntry, Respond, Response};
-use crate::certificate::{Bound, Ceiling, Certificate, ValueFunction, least_payoff};
+use crate::certificate::{Bound, Ceiling, Certificate, Ground, ValueFunction};
 use crate::env::{EnvSpec, TabularMdp};
 use crate::error::{Error, Result, not_too_large};
 use crate::measurement::Discounting;
 use crate::options::{Kind, Options, Table, options, words};
 use crate::policy::{AnyPolicy, Mixed, TabularPolicy};
-use crate::rl::{self, Occupancy, Plan, Quotient};
+use crate::rl::{self, Occupancy, Plan, Quotient, Staying};
 use crate::set::SharedSet;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::utility::Criterion;
@@ -158,9 +158,23 @@ impl Exact {
 
     /// The model in which all is planned, and its decision states.
     fn planned(&self) -> (&TabularMdp, &[bool]) {
+        let Ground { model, decisions, .. } = self.ground();
+        (model, decisions)
+    }
+
+    fn ground(&self) -> Ground<'_> {
+        let (model, decisions, discounting) = (&self.model, self.decisions.as_slice(), &self.discounting);
         match &self.quotient {
-            Some(quotient) => (&quotient.model, &quotient.decisions),
-            None => (&self.model, &self.decisions),
+            Some(quotient) => guard::ground(quotient, discounting),
+            None => Ground { model, decisions, discounting, staying: None },
+        }
+    }
+
+    /// How to stay where one can, and λ with what that is worth.
+    fn staying(&self, lam: &[f64]) -> Result<Staying> {
+        match &self.quotient {
+            Some(quotient) => quotient.staying(lam),
+            None => Ok(Staying { lam: lam.to_vec(), bias: Vec::new(), actions: Vec::new() }),
         }
     }
 
@@ -184,19 +198,24 @@ impl Exact {
     /// B/(1 − γ) where episodes end.
     pub fn measurement_radius(&self) -> Result<f64> {
         let (model, _) = self.planned();
-        let plan = self.plan(&model.step_norms())?;
+        let norms = match &self.quotient {
+            Some(quotient) => quotient.step_norms(&self.model),
+            None => model.step_norms(),
+        };
+        let plan = self.plan(&norms)?;
         Ok(model.start().iter().map(|&(s, p)| p * plan.values[s]).sum())
     }
 
     /// What the best values prove for λ. Where episodes can last beyond what numbers resolve, the answer stands without a bound.
-    fn bound(&self, lam: &[f64], values: Vec<f64>) -> Option<Bound> {
+    fn bound(&self, lam: &[f64], values: Vec<f64>, staying: Staying) -> Option<Bound> {
         match (&self.quotient, &self.guard) {
-            (Some(quotient), Some(guard)) if guard.serves(lam) => guard.bound(quotient, lam, &values),
+            (Some(quotient), Some(guard)) if guard.serves(lam) => {
+                guard.bound(quotient, lam, &values, &staying)
+            }
             _ => {
-                let (model, decisions) = self.planned();
                 let steps = self.steps().ok()?.map(<[f64]>::to_vec);
-                let witness = ValueFunction { values, steps };
-                let value = least_payoff(model, &self.discounting, decisions, lam, &witness).ok()?;
+                let witness = ValueFunction { values, steps, bias: staying.bias };
+                let value = self.ground().least_payoff(lam, &witness).ok()?;
                 Some(Bound { value, witness: Arc::new(witness), tilt: None })
             }
         }
@@ -213,8 +232,7 @@ impl Exact {
 
     /// The bound on the objective, which is measured last, that `ceiling` proves for this world.
     pub fn upper_bound(&self, ceiling: &Ceiling, set: &SharedSet, criterion: &Criterion) -> Result<f64> {
-        let (model, decisions) = self.planned();
-        ceiling.upper_bound(set, criterion, model, &self.discounting, decisions)
+        ceiling.upper_bound(set, criterion, &self.ground())
     }
 
     /// A certificate with every number computed again for this world, claiming only what that confirms.
@@ -225,15 +243,13 @@ impl Exact {
         mixture: &Mixed,
     ) -> Result<Certificate> {
         let measured = self.measure(mixture)?;
-        let (model, decisions) = self.planned();
-        certificate.recomputed(set, model, &self.discounting, decisions, measured)
+        certificate.recomputed(set, &self.ground(), measured)
     }
 
     /// Checks a certificate against this world, the set and the mixture it speaks of.
     pub fn check(&self, certificate: &Certificate, set: &SharedSet, mixture: &Mixed) -> Result<()> {
         let measured = self.measure(mixture)?;
-        let (model, decisions) = self.planned();
-        certificate.check(set, model, &self.discounting, decisions, &measured)
+        certificate.check(set, &self.ground(), &measured)
     }
 }
 
@@ -241,9 +257,10 @@ impl Respond for Exact {
     fn respond(&mut self, lam: &[f64], _offset: f64) -> Result<Response> {
         crate::error::dimension("lambda", lam.len(), self.model.measures().dim())?;
         crate::error::finite("lambda", lam)?;
-        let Plan { actions, values } = self.plan(&self.planned().0.rewards(lam))?;
+        let staying = self.staying(lam)?;
+        let Plan { actions, values } = self.plan(&self.planned().0.rewards(&staying.lam))?;
         let actions = match &self.quotient {
-            Some(quotient) => quotient.lift(&self.model, &actions),
+            Some(quotient) => quotient.lift(&self.model, &actions, &staying),
             None => actions,
         };
         let (policy, z_hat) = match self.places.get(&actions) {
@@ -258,7 +275,7 @@ impl Respond for Exact {
                 known
             }
         };
-        let bound = self.bound(lam, values);
+        let bound = self.bound(lam, values, staying);
         Ok(Response { policy: Mixed::shared(policy), z_hat, spread: None, bound, gave_up: false })
     }
 

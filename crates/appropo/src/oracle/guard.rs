@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
-use crate::certificate::{Bound, Tilt, ValueFunction, least_payoff};
+use crate::certificate::{Bound, Ground, PriceStaying, Tilt, ValueFunction};
 use crate::error::{Error, Result};
 use crate::measurement::Discounting;
-use crate::rl::{Quotient, shortest_path};
+use crate::rl::{Quotient, Staying, shortest_path};
 use crate::set::SharedSet;
 use crate::vector::{add_scaled, difference, dot, norm};
 
@@ -22,6 +22,7 @@ pub(super) struct Guard {
     lam: Vec<f64>,
     offset: f64,
     values: Vec<f64>,
+    bias: Vec<f64>,
     /// Whether the objective pays, too: it serves only while the objective has a price.
     takes_objective: bool,
 }
@@ -41,7 +42,8 @@ impl Guard {
 
     fn new(quotient: &Quotient, lam: Vec<f64>, offset: f64, takes_objective: bool) -> Result<Option<Self>> {
         let least = quotient.endless.iter().map(|(_, _, z)| dot(&lam, z)).fold(f64::INFINITY, f64::min);
-        let paid = quotient.model.rewards(&lam);
+        let staying = quotient.staying(&lam)?;
+        let paid = quotient.model.rewards(&staying.lam);
         // A round may pay in one of its steps only.
         for power in 0..10 {
             let price = 4.0 / least * 16f64.powi(power);
@@ -56,6 +58,7 @@ impl Guard {
                         lam: double(&lam, price),
                         offset: 2.0 * price * offset,
                         values: double(&plan.values, 1.0),
+                        bias: double(&staying.bias, price),
                         takes_objective,
                     }));
                 }
@@ -69,17 +72,24 @@ impl Guard {
     }
 
     /// A bound for a λ next to this one, by a value function that nothing exceeds.
-    pub fn bound(&self, quotient: &Quotient, lam: &[f64], values: &[f64]) -> Option<Bound> {
+    pub fn bound(
+        &self,
+        quotient: &Quotient,
+        lam: &[f64],
+        values: &[f64],
+        staying: &Staying,
+    ) -> Option<Bound> {
         let undiscounted = Discounting::new(1.0, None).ok()?;
-        let rewards = quotient.model.rewards(lam);
+        let ground = ground(quotient, &undiscounted);
+        let rewards = quotient.model.rewards(&staying.lam);
         let scale = values.iter().chain(&rewards).fold(0.0, |m: f64, v| m.max(v.abs()));
         for share in std::iter::once(0.0).chain((-16..-5).map(|power| 10f64.powi(power) * scale)) {
-            let (mut tilted, mut raised) = (lam.to_vec(), values.to_vec());
+            let (mut tilted, mut raised, mut bias) = (lam.to_vec(), values.to_vec(), staying.bias.clone());
             add_scaled(&mut tilted, share, &self.lam);
             add_scaled(&mut raised, share, &self.values);
-            let witness = ValueFunction { values: raised, steps: None };
-            let value =
-                least_payoff(&quotient.model, &undiscounted, &quotient.decisions, &tilted, &witness).ok()?;
+            add_scaled(&mut bias, share, &self.bias);
+            let witness = ValueFunction { values: raised, steps: None, bias };
+            let value = ground.least_payoff(&tilted, &witness).ok()?;
             if value.is_finite() {
                 let tilt = Tilt { lam: difference(&tilted, lam), offset: share * self.offset };
                 return Some(Bound { value, witness: witness.into(), tilt: Some(tilt) });
@@ -87,6 +97,17 @@ impl Guard {
         }
         None
     }
+}
+
+impl PriceStaying for Quotient {
+    fn priced(&self, lam: &[f64], bias: &[f64]) -> Result<Vec<f64>> {
+        Quotient::priced(self, lam, bias)
+    }
+}
+
+/// The ground of a quotient.
+pub(super) fn ground<'a>(quotient: &'a Quotient, discounting: &'a Discounting) -> Ground<'a> {
+    Ground { model: &quotient.model, decisions: &quotient.decisions, discounting, staying: Some(quotient) }
 }
 
 /// The distinct directions in which measurements go on for ever, each of length 1.

@@ -126,7 +126,7 @@ impl Respond for LoggedNetwork {
         let (policy, z_hat) = self.known[place].clone();
         // The best that is known stands for the best that there is: players end when no answer is better.
         let value = self.known.iter().map(|(_, z)| vector::dot(lam, z)).fold(f64::INFINITY, f64::min);
-        let witness = Arc::new(ValueFunction { values: Vec::new(), steps: None });
+        let witness = Arc::<ValueFunction>::default();
         let bound = Some(Bound { value, witness, tilt: None });
         Ok(Response { policy: Mixed::shared(policy), z_hat, spread: None, bound, gave_up: false })
     }

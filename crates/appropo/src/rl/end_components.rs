@@ -1,4 +1,6 @@
+use super::chain::Chain;
 use crate::env::TabularMdp;
+use crate::error::Result;
 
 const NONE: u32 = u32::MAX;
 
@@ -54,6 +56,7 @@ pub(super) fn successors(model: &TabularMdp, choice: usize) -> impl Iterator<Ite
 }
 
 /// The choices that can lead to each state, and whose choices they are.
+#[derive(Debug)]
 pub(super) struct Predecessors {
     ends: Vec<usize>,
     choices: Vec<u32>,
@@ -253,6 +256,46 @@ impl EndlessClasses {
         is_left.contains(&false).then_some(Self { places, count })
     }
 
+    /// More than the number of any class.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The class of a state.
+    pub fn of(&self, state: usize) -> Option<usize> {
+        Some(self.places[state]).filter(|place| *place != NONE).map(|place| place as usize)
+    }
+
+    /// The share of the time that is spent in each state of a class, by whoever stays there.
+    pub fn frequencies(&self, model: &TabularMdp, policy: impl Fn(usize, usize) -> f64) -> Result<Vec<f64>> {
+        // Visits between two to the first state of a class, for all classes at once.
+        let mut first = vec![None; self.count];
+        let mut others = vec![false; model.states()];
+        for state in 0..model.states() {
+            let Some(class) = self.of(state) else { continue };
+            others[state] = first[class].is_some();
+            first[class].get_or_insert(state);
+        }
+        let mut start = Vec::new();
+        for &state in first.iter().flatten() {
+            for action in (0..model.actions()).filter(|&a| policy(state, a) > 0.0) {
+                let row = model.row(state, action).iter();
+                start.extend(row.map(|t| (t.next as usize, policy(state, action) * t.probability)));
+            }
+        }
+        let mut visits = vec![0.0; model.states()];
+        Chain::new(model, 1.0, &others, policy).visits(&start, &mut visits)?;
+        first.iter().flatten().for_each(|&state| visits[state] = 1.0);
+        let mut round = vec![0.0; self.count];
+        for (state, visits) in visits.iter().enumerate() {
+            self.of(state).into_iter().for_each(|class| round[class] += visits);
+        }
+        for (state, visits) in visits.iter_mut().enumerate() {
+            self.of(state).into_iter().for_each(|class| *visits /= round[class]);
+        }
+        Ok(visits)
+    }
+
     /// The decision states outside.
     pub fn others(&self, decisions: &[bool]) -> Vec<bool> {
         decisions.iter().zip(&self.places).map(|(decides, place)| *decides && *place == NONE).collect()
@@ -267,31 +310,27 @@ impl EndlessClasses {
         policy: impl Fn(usize, usize) -> f64,
     ) -> Vec<bool> {
         let mut entered = vec![0.0; self.count];
-        let class =
-            |state: usize| Some(self.places[state]).filter(|place| *place != NONE).map(|p| p as usize);
         for &(state, probability) in model.start() {
-            class(state).into_iter().for_each(|class| entered[class] += probability);
+            self.of(state).into_iter().for_each(|class| entered[class] += probability);
         }
         for state in (0..model.states()).filter(|&s| visits[s] > 0.0) {
             for action in (0..model.actions()).filter(|&a| policy(state, a) > 0.0) {
                 for t in model.row(state, action) {
                     let mass = visits[state] * policy(state, action) * t.probability;
-                    class(t.next as usize).into_iter().for_each(|class| entered[class] += mass);
+                    self.of(t.next as usize).into_iter().for_each(|class| entered[class] += mass);
                 }
             }
         }
         let mut is_infinite = vec![false; model.measures().dim()];
         for state in 0..model.states() {
-            let Some(mass) = class(state).map(|class| entered[class]).filter(|mass| *mass > 0.0) else {
+            let Some(mass) = self.of(state).map(|class| entered[class]).filter(|mass| *mass > 0.0) else {
                 continue;
             };
             visits[state] = mass;
             for action in (0..model.actions()).filter(|&a| policy(state, a) > 0.0) {
                 for t in model.row(state, action).iter().filter(|t| t.probability > 0.0) {
-                    model
-                        .outcome(t.outcome)
-                        .iter()
-                        .for_each(|(entry, _)| is_infinite[*entry as usize] = true);
+                    let entries = model.outcome(t.outcome).iter().map(|(entry, _)| *entry as usize);
+                    entries.for_each(|entry| is_infinite[entry] |= !model.measures().is_average(entry));
                 }
             }
         }

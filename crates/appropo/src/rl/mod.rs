@@ -1,6 +1,7 @@
 //! Scalar-reward reinforcement learning: planning in known worlds, and learning by playing.
 
 pub mod actor_critic;
+mod averages;
 mod backward_induction;
 mod chain;
 mod cloning;
@@ -26,6 +27,7 @@ mod value_iteration;
 mod visits;
 
 pub use actor_critic::ActorCritic;
+pub(crate) use averages::Staying;
 pub use backward_induction::backward_induction;
 pub(crate) use cloning::{Cloning, Demonstrations};
 pub use encoder::Encoder;

@@ -16,6 +16,8 @@ pub struct Occupancy {
     actions: usize,
     /// `[(stage * states + state) * actions + action]`.
     mass: Vec<f64>,
+    /// The share of time that is spent on each for ever, in the same places; empty where nothing is averaged.
+    share: Vec<f64>,
     /// What is measured without end, by entry; empty where nothing is.
     is_infinite: Vec<bool>,
     /// Policies that stay somewhere for ever, and policies.
@@ -51,12 +53,18 @@ impl Occupancy {
             })?;
             let Some(classes) = classes else {
                 let mass = spread(&visits, actions, chosen);
-                return Ok(Self { states, actions, mass, is_infinite: Vec::new(), endless: (0, 1) });
+                return Ok(Self::from_mass(model, mass));
             };
             let mut visits = visits.to_vec();
             let is_infinite = classes.enter(model, &mut visits, chosen);
             let mass = spread(&visits, actions, chosen);
-            return Ok(Self { states, actions, mass, is_infinite, endless: (1, 1) });
+            let mut share = Vec::new();
+            if !model.measures().averages().is_empty() {
+                let mut times = classes.frequencies(model, chosen)?;
+                times.iter_mut().zip(&visits).for_each(|(time, entered)| *time *= entered);
+                share = spread(&times, actions, chosen);
+            }
+            return Ok(Self { states, actions, mass, share, is_infinite, endless: (1, 1) });
         };
         let mut visits = vec![0.0; states];
         for &(state, probability) in model.start() {
@@ -76,7 +84,7 @@ impl Occupancy {
             }
             mass.extend(now);
         }
-        Ok(Self { states, actions, mass, is_infinite: Vec::new(), endless: (0, 1) })
+        Ok(Self::from_mass(model, mass))
     }
 
     /// The occupancy of a mixed policy: the weighted sum of its parts'.
@@ -88,6 +96,10 @@ impl Occupancy {
             let policy = policy.as_table().ok_or(Error::NoTable)?;
             let part = Self::of(model, discounting, &policy)?;
             add_scaled(&mut sum.mass, *weight, &part.mass);
+            if !part.share.is_empty() {
+                sum.share.resize(part.share.len(), 0.0);
+                add_scaled(&mut sum.share, *weight, &part.share);
+            }
             sum.is_infinite.resize(part.is_infinite.len().max(sum.is_infinite.len()), false);
             sum.is_infinite.iter_mut().zip(&part.is_infinite).for_each(|(sum, part)| *sum |= *part);
             sum.endless = (sum.endless.0 + part.endless.0, sum.endless.1 + 1);
@@ -99,7 +111,7 @@ impl Occupancy {
     pub fn from_mass(model: &TabularMdp, mut mass: Vec<f64>) -> Self {
         mass.iter_mut().for_each(|m| *m = m.max(0.0));
         let (states, actions) = (model.states(), model.actions());
-        Self { states, actions, mass, is_infinite: Vec::new(), endless: (0, 1) }
+        Self { states, actions, mass, share: Vec::new(), is_infinite: Vec::new(), endless: (0, 1) }
     }
 
     /// ρ(s, a), over all steps.
@@ -109,11 +121,18 @@ impl Occupancy {
         self.mass[place..].iter().step_by(table).sum()
     }
 
-    /// The long-term measurement Z̄ = Σ ρ(s, a) E[z | s, a]; NaN where something is measured without end.
+    /// The long-term measurement Z̄ = Σ ρ(s, a) E[z | s, a], with shares of time for averages; NaN where something is measured without end.
     pub fn measure(&self, model: &TabularMdp) -> Vec<f64> {
         let mut z = model.measure(|s, a| self.mass(s, a));
         let infinite = z.iter_mut().zip(&self.is_infinite).filter(|(_, is_infinite)| **is_infinite);
         infinite.for_each(|(z, _)| *z = f64::NAN);
+        let averages = model.measures().averages();
+        if self.share.is_empty() {
+            averages.iter().for_each(|&entry| z[entry] = 0.0);
+        } else {
+            let over_time = model.measure(|s, a| self.share[s * self.actions + a]);
+            averages.iter().for_each(|&entry| z[entry] = over_time[entry]);
+        }
         z
     }
 

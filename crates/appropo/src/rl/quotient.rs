@@ -1,12 +1,17 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use super::averages::{Averages, Staying};
 use super::decision_states;
 use super::end_components::{EndComponents, Predecessors, successors};
 use crate::env::{TabularMdp, Transition};
 use crate::error::{Error, Result};
+use crate::measurement::Measures;
 
-/// A model without discount in which each end component where nothing is measured is one state, with one action more: to
+/// A model without discount in which each end component where nothing adds up is one state, with one action more: to
 /// stay for ever. Policies that measure finitely end there, and the others are left out as far as they can be.
+///
+/// What is averaged over time depends on where one stays alone. It is measured by the actions to stay, each by an entry of its
+/// own after those of the model, whose price is what staying there is worth ([`Quotient::staying`]).
 ///
 /// Going round in such a component costs nothing, so all its states are worth the same (de Alfaro 1997; Haddad and Monmege
 /// 2018).
@@ -25,22 +30,36 @@ pub(crate) struct Quotient {
     /// The states there of each state here.
     members: Vec<Vec<u32>>,
     components: EndComponents,
+    averages: Averages,
+    /// The entries of what is averaged there.
+    averaged: Vec<usize>,
+    /// The number among the averages of each state here that has any.
+    numbers: Vec<Option<usize>>,
 }
 
 impl Quotient {
-    /// The quotient of a model by what it measures; `None` where every policy ends.
-    pub fn new(model: &TabularMdp, decisions: &[bool]) -> Result<Option<Self>> {
-        if EndComponents::new(model, decisions, |_| true).count() == 0 {
+    /// The quotient of a model by what it measures; `None` where every policy ends and nothing is averaged.
+    pub fn new(there: &TabularMdp, decisions: &[bool]) -> Result<Option<Self>> {
+        let averaged = there.measures().averages().to_vec();
+        if averaged.is_empty() && EndComponents::new(there, decisions, |_| true).count() == 0 {
             return Ok(None);
         }
+        let model = &there.without_averages();
         let measures_nothing =
             |choice: usize| model.outcomes_of(choice).iter().all(|t| model.outcome(t.outcome).is_empty());
         let components = EndComponents::new(model, decisions, measures_nothing);
         let (places, members) = places(model, decisions, &components);
-        let (whole, origins) = collapsed(model, &places, &members, &components)?;
+        let mut averages = Averages::default();
+        let mut numbers = vec![None; members.len() + 1];
+        for (place, states) in members.iter().enumerate() {
+            if components.of(states[0] as usize).is_some() {
+                numbers[place] = averages.add(there, &components, states)?;
+            }
+        }
+        let (whole, origins) = collapsed(model, &places, &members, &components, &numbers)?;
         let reached = decision_states(&whole);
         let of_choice = |choice: usize| origins[choice];
-        let endless = endless(&whole, &reached, &of_choice);
+        let endless = endless(&whole, &reached, &of_choice, there.measures().dim());
         let ending = Ending::new(&whole, &reached);
         if let Some(&(state, _)) = whole.start().iter().find(|(s, _)| reached[*s] && !ending.ends[*s]) {
             return Err(Error::Infinite { state: members[state][0] as usize });
@@ -48,11 +67,44 @@ impl Quotient {
         let (model, origins) = ending.restricted(&whole, &origins)?;
         let decisions = decision_states(&model);
         let ending = Ending::new(&model, &decisions).actions;
-        Ok(Some(Self { model, decisions, ending, endless, origins, members, components }))
+        Ok(Some(Self {
+            model,
+            decisions,
+            ending,
+            endless,
+            origins,
+            members,
+            components,
+            averages,
+            averaged,
+            numbers,
+        }))
+    }
+
+    /// The best ways to stay for −λ·z, and λ with what they are worth after it.
+    pub fn staying(&self, lam: &[f64]) -> Result<Staying> {
+        self.averages.best(&self.averaged, lam)
+    }
+
+    /// λ, and after it what staying is worth at most by the proof `bias`.
+    pub fn priced(&self, lam: &[f64], bias: &[f64]) -> Result<Vec<f64>> {
+        self.averages.priced(&self.averaged, lam, bias)
+    }
+
+    /// A bound on E‖z‖ of every choice.
+    pub fn step_norms(&self, there: &TabularMdp) -> Vec<f64> {
+        let mut norms = self.model.step_norms();
+        let largest = there.measurement_bound();
+        for (norm, origin) in norms.iter_mut().zip(&self.origins) {
+            if origin.is_none() && *norm > 0.0 {
+                *norm = largest;
+            }
+        }
+        norms
     }
 
     /// A policy here as one there: in a component it goes to where the component is left, or stays.
-    pub fn lift(&self, there: &TabularMdp, actions: &[u32]) -> Vec<u32> {
+    pub fn lift(&self, there: &TabularMdp, actions: &[u32], staying: &Staying) -> Vec<u32> {
         let mut lifted = vec![0; there.states()];
         for (state, members) in self.members.iter().enumerate() {
             if !self.decisions[state] {
@@ -60,8 +112,14 @@ impl Quotient {
             }
             let origin = self.origins[self.model.choice(state, actions[state] as usize)];
             let is_component = self.components.of(members[0] as usize).is_some();
-            if is_component {
-                self.go_round(there, members, origin.map(|(leaving, _)| leaving), &mut lifted);
+            match (origin, self.numbers[state]) {
+                (None, Some(number)) => {
+                    staying.actions[number].iter().for_each(|&(s, action)| lifted[s as usize] = action);
+                }
+                _ if is_component => {
+                    self.go_round(there, members, origin.map(|(leaving, _)| leaving), &mut lifted);
+                }
+                _ => {}
             }
             if let Some((leaving, action)) = origin {
                 lifted[leaving as usize] = action;
@@ -138,6 +196,7 @@ fn collapsed(
     places: &[u32],
     members: &[Vec<u32>],
     components: &EndComponents,
+    numbers: &[Option<usize>],
 ) -> Result<(TabularMdp, Origins)> {
     let end = members.len();
     let choices_of = |place: usize| -> Vec<Option<(u32, u32)>> {
@@ -152,7 +211,9 @@ fn collapsed(
         leaving.chain(is_component.then_some(None)).collect()
     };
     let most = (0..end).map(|place| choices_of(place).len()).max().unwrap_or(1);
-    let mut builder = TabularMdp::builder(end + 1, most, model.measures().clone());
+    let dim = model.measures().dim();
+    let measures = Measures::new([("selected", dim), ("stay", numbers.iter().flatten().count())]);
+    let mut builder = TabularMdp::builder(end + 1, most, measures);
     builder.terminal(end);
     let mut origins = Vec::new();
     for place in 0..end {
@@ -160,7 +221,8 @@ fn collapsed(
         builder.available(place, choices.len());
         for (action, origin) in choices.iter().enumerate() {
             let Some((state, there)) = origin else {
-                builder.transition((place, action), 1.0, end, &[]);
+                let worth = numbers[place].map(|number| (dim + number, 1.0));
+                builder.transition((place, action), 1.0, end, worth.as_slice());
                 continue;
             };
             for t in model.row(*state as usize, *there as usize) {
@@ -191,12 +253,13 @@ fn endless(
     model: &TabularMdp,
     decisions: &[bool],
     origin: &dyn Fn(usize) -> Option<(u32, u32)>,
+    dim: usize,
 ) -> Vec<(usize, usize, Vec<f64>)> {
     let components = EndComponents::new(model, decisions, |_| true);
     let staying = (0..model.choices()).filter(|&choice| components.stays(choice));
     staying
         .filter_map(|choice| {
-            let mut z = vec![0.0; model.measures().dim()];
+            let mut z = vec![0.0; dim];
             for t in model.outcomes_of(choice) {
                 model.outcome(t.outcome).iter().for_each(|&(i, v)| z[i as usize] += t.probability * v);
             }

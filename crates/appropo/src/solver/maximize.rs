@@ -5,7 +5,7 @@ use super::appropo::{Game, load};
 use super::lead::{LEADING, Lead};
 use super::record::Record;
 use super::{Goal, Observer, Stop, StopRule};
-use crate::certificate::{Bound, Ceiling, Certificate, Separation, ValueFunction, Verdict};
+use crate::certificate::{Bound, Ceiling, Certificate, Separation, Verdict};
 use crate::error::{Error, Result};
 use crate::oracle::Respond;
 use crate::player::{Decision, Player, Pursuit};
@@ -84,10 +84,7 @@ impl Top {
             let at = if criterion.is_last() { Vec::new() } else { at };
             let witness = match price == 1.0 {
                 true => Arc::clone(&bound.witness),
-                false => {
-                    let values = divide(&bound.witness.values);
-                    Arc::new(ValueFunction { values, ..(*bound.witness).clone() })
-                }
+                false => Arc::new(bound.witness.divided(price)),
             };
             self.ceiling = Some(Ceiling { lam, offset, at, witness });
         }
@@ -103,8 +100,7 @@ impl Top {
         let Some((separation, price)) = separation.and_then(|s| Some((s, -s.lam.last()?))) else { return };
         if threshold < self.upper_bound && price > 0.0 {
             let divide = |v: &[f64]| -> Vec<f64> { v.iter().map(|v| v / price).collect() };
-            let witness =
-                ValueFunction { values: divide(&separation.witness.values), ..(*separation.witness).clone() };
+            let witness = separation.witness.divided(price);
             self.upper_bound = threshold;
             self.ceiling = Some(Ceiling {
                 lam: divide(&separation.lam),

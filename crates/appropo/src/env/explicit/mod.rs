@@ -13,7 +13,7 @@ use std::ops::Range;
 
 pub use builder::ModelBuilder;
 pub use valuations::{Valuations, Values, Variable};
-pub use world::{Asked, reach, time};
+pub use world::{Asked, average, reach, share, time};
 
 use super::spec::{EnvEntry, HORIZON};
 use crate::options::{Key, Kind};
@@ -57,6 +57,18 @@ pub(crate) static ENTRY: EnvEntry = EnvEntry {
             Kind::Names,
             "[\"busy\"]",
             "Labels whose expected number of steps is a measure: \"time(busy)\".",
+        ),
+        Key::optional(
+            "average",
+            Kind::Names,
+            "[\"power\"]",
+            "Reward structures whose average a step, over all time, is a measure: \"average(power)\".",
+        ),
+        Key::optional(
+            "share",
+            Kind::Names,
+            "[\"busy\"]",
+            "Labels whose share of all time is a measure: \"share(busy)\".",
         ),
         Key::optional("end", Kind::Names, "[\"done\"]", "Labels whose states end the episode."),
         HORIZON,

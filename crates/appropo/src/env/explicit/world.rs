@@ -17,6 +17,10 @@ pub struct Asked {
     pub reach: Vec<String>,
     /// Labels whose expected number of steps is a measure.
     pub time: Vec<String>,
+    /// Reward structures whose long-run average a step is a measure.
+    pub average: Vec<String>,
+    /// Labels whose share of all time is a measure.
+    pub share: Vec<String>,
     /// Labels whose states end the episode.
     pub end: Vec<String>,
 }
@@ -29,6 +33,16 @@ pub fn reach(label: &str) -> String {
 /// The measure that is the expected number of steps in a label.
 pub fn time(label: &str) -> String {
     format!("time({label})")
+}
+
+/// The measure that is the long-run average of a reward structure.
+pub fn average(structure: &str) -> String {
+    format!("average({structure})")
+}
+
+/// The measure that is the share of all time spent in a label.
+pub fn share(label: &str) -> String {
+    format!("share({label})")
 }
 
 impl ExplicitModel {
@@ -52,7 +66,7 @@ impl ExplicitModel {
     }
 
     /// The world in which a problem is solved. Its measures are the reward structures, "steps" unless one of them has that
-    /// name, then `reach(label)` and `time(label)` for the labels asked for.
+    /// name, then `reach(label)`, `time(label)`, `average(structure)` and `share(label)` for those asked for.
     ///
     /// A state that can't be left and in which nothing is earned ends the episode; its steps are not counted. Where
     /// nothing must be remembered, the states are those of the model, in its order; otherwise a state stands there once
@@ -71,14 +85,15 @@ impl ExplicitModel {
 /// A model, and what is measured in it.
 struct World<'a> {
     model: &'a ExplicitModel,
-    rewards: Vec<&'a RewardStructure>,
+    /// What is earned, by entry.
+    rewards: Vec<(usize, &'a RewardStructure)>,
     /// The entry of the steps, where they are counted.
     steps: Option<usize>,
     /// The first entry of what is reached.
     reached: usize,
     memory: Memory,
-    /// The first entry of the times, and for every state the labels as bits; empty without any.
-    times: (usize, Vec<u64>),
+    /// The first entry of the times and that of the shares of time, each with every state's labels as bits.
+    times: [Times; 2],
     ends: Vec<bool>,
     measures: Measures,
 }
@@ -86,16 +101,19 @@ struct World<'a> {
 impl<'a> World<'a> {
     fn new(model: &'a ExplicitModel, asked: &Asked) -> Result<Self> {
         let all = |names: &[String]| names.iter().map(|name| model.label(name)).collect::<Result<Vec<_>>>();
-        let (reach_labels, time_labels, end_labels) =
-            (all(&asked.reach)?, all(&asked.time)?, all(&asked.end)?);
-        for labels in [&reach_labels, &time_labels] {
+        let (reach_labels, end_labels) = (all(&asked.reach)?, all(&asked.end)?);
+        let (time_labels, share_labels) = (all(&asked.time)?, all(&asked.share)?);
+        for labels in [&reach_labels, &time_labels, &share_labels] {
             let (count, expected) = (labels.len(), format!("at most {MOST_LABELS}"));
             in_range("the number of labels asked for", count as f64, count <= MOST_LABELS, &expected)?;
         }
+        let structures =
+            |names: &[String]| names.iter().map(|name| model.reward(name)).collect::<Result<Vec<_>>>();
         let rewards = match &asked.rewards {
-            Some(names) => names.iter().map(|name| model.reward(name)).collect::<Result<Vec<_>>>()?,
+            Some(names) => structures(names)?,
             None => model.rewards.iter().collect(),
         };
+        let averages = structures(&asked.average)?;
         let mut names: Vec<String> = rewards.iter().map(|structure| structure.measure().to_owned()).collect();
         let steps = (!names.iter().any(|name| name == "steps")).then_some(names.len());
         names.extend(steps.map(|_| "steps".into()));
@@ -103,25 +121,30 @@ impl<'a> World<'a> {
         names.extend(asked.reach.iter().map(|label| reach(label)));
         let first_time = names.len();
         names.extend(asked.time.iter().map(|label| time(label)));
+        let first_average = names.len();
+        names.extend(averages.iter().map(|structure| average(structure.measure())));
+        let first_share = names.len();
+        names.extend(asked.share.iter().map(|label| share(label)));
         for (i, name) in names.iter().enumerate() {
             if names[..i].contains(name) {
                 return Err(Error::Model(format!("there are two measures \"{name}\"; leave one out")));
             }
         }
         let measures = Measures::new(names.iter().map(|name| (name.as_str(), 1)));
-        let mut times = vec![0u64; if time_labels.is_empty() { 0 } else { model.states() }];
-        for (bit, label) in time_labels.iter().enumerate() {
-            label.states.iter().for_each(|state| times[*state as usize] |= 1 << bit);
-        }
+        let measures = measures.averaging(first_average..names.len());
+        let times =
+            [Times::new(model, first_time, &time_labels), Times::new(model, first_share, &share_labels)];
+        let rewards: Vec<_> =
+            rewards.into_iter().enumerate().chain((first_average..).zip(averages)).collect();
         let mut ends: Vec<bool> = (0..model.states())
-            .map(|state| times.get(state).is_none_or(|labels| *labels == 0) && model.is_idle(state, &rewards))
+            .map(|state| times.iter().all(|times| times.of(state) == 0) && model.is_idle(state, &rewards))
             .collect();
         for label in end_labels {
             label.states.iter().for_each(|state| ends[*state as usize] = true);
         }
         let sets: Vec<&[u32]> = reach_labels.iter().map(|label| label.states.as_slice()).collect();
         let memory = Memory::new(model, &sets, &ends);
-        Ok(Self { model, rewards, steps, reached, memory, times: (first_time, times), ends, measures })
+        Ok(Self { model, rewards, steps, reached, memory, times, ends, measures })
     }
 
     /// Whether an episode that starts in a state differs from one that comes by: what holds there is reached at once, and
@@ -139,16 +162,17 @@ impl<'a> World<'a> {
     fn measured(&self, place: (usize, usize, usize), reached: u64, z: &mut Vec<(usize, f64)>) {
         let (state, choice, transition) = place;
         z.clear();
-        for (entry, structure) in self.rewards.iter().enumerate() {
+        for (entry, structure) in &self.rewards {
             let earned = structure.earned(state, choice, transition);
             if earned != 0.0 {
-                z.push((entry, earned));
+                z.push((*entry, earned));
             }
         }
         z.extend(self.steps.map(|entry| (entry, 1.0)));
         z.extend(bits(reached).map(|bit| (self.reached + bit, 1.0)));
-        let (first, times) = &self.times;
-        z.extend(bits(times.get(state).copied().unwrap_or(0)).map(|bit| (first + bit, 1.0)));
+        for times in &self.times {
+            z.extend(bits(times.of(state)).map(|bit| (times.first + bit, 1.0)));
+        }
     }
 
     /// The states as they are.
@@ -256,6 +280,27 @@ impl<'a> World<'a> {
     }
 }
 
+/// Labels whose steps are counted, each by an entry of its own.
+struct Times {
+    first: usize,
+    /// The labels of each state, as bits; empty where there are none.
+    labels: Vec<u64>,
+}
+
+impl Times {
+    fn new(model: &ExplicitModel, first: usize, counted: &[&Label]) -> Self {
+        let mut labels = vec![0u64; if counted.is_empty() { 0 } else { model.states() }];
+        for (bit, label) in counted.iter().enumerate() {
+            label.states.iter().for_each(|state| labels[*state as usize] |= 1 << bit);
+        }
+        Self { first, labels }
+    }
+
+    fn of(&self, state: usize) -> u64 {
+        self.labels.get(state).copied().unwrap_or(0)
+    }
+}
+
 /// The most states that remember something.
 const MOST_STATES: usize = 200_000_000;
 
@@ -288,11 +333,11 @@ fn bits(mut set: u64) -> impl Iterator<Item = usize> {
 
 impl ExplicitModel {
     /// Whether nothing happens in a state any more: every choice stays there, and none earns anything.
-    fn is_idle(&self, state: usize, rewards: &[&RewardStructure]) -> bool {
+    fn is_idle(&self, state: usize, rewards: &[(usize, &RewardStructure)]) -> bool {
         let stays = |choice: usize| {
             self.transitions_of(choice).all(|transition| {
                 self.targets[transition] as usize == state
-                    && rewards.iter().all(|structure| structure.earned(state, choice, transition) == 0.0)
+                    && rewards.iter().all(|(_, structure)| structure.earned(state, choice, transition) == 0.0)
             })
         };
         self.choices_of(state).all(stays)
