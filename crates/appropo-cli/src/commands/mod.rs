@@ -47,6 +47,7 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Minimize(arguments) => solve::optimize(arguments, Direction::Minimize),
         Command::Pareto(arguments) => pareto::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Study(arguments) => compare::join(arguments),
         Command::Reproduce(arguments) => {
             let threads = arguments.threads.unwrap_or(0).into();
             Ok(Output::of(reproduce(Path::new(&arguments.out), arguments.quick, threads)?))

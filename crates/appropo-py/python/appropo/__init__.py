@@ -78,6 +78,7 @@ from .sets import (
     Slab,
 )
 from .solve import maximize, minimize, resume, solve
+from .study import Run, Study, study
 from .utilities import Utility, entropy, smooth_minimum, squared_distance
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ __all__ = [
     "RCPO",
     "Result",
     "ReverseKLBall",
+    "Run",
     "SAC",
     "RunError",
     "SecondOrderCone",
@@ -149,6 +151,7 @@ __all__ = [
     "Simplex",
     "Slab",
     "StateAugmented",
+    "Study",
     "Transition",
     "Universal",
     "Utility",
@@ -168,4 +171,5 @@ __all__ = [
     "smooth_minimum",
     "solve",
     "squared_distance",
+    "study",
 ]
