@@ -111,6 +111,8 @@ fn a_claim_that_is_not_renewed_expires() {
     assert!(next.finish().unwrap());
     assert_eq!(fs::read(study.place(&names[0]).join("result.json")).unwrap(), b"next");
     assert_eq!(study.state(&names[0]).unwrap(), State::Done);
+    // As one leaves it that was killed right after the rename.
+    fs::create_dir_all(slow.folder()).unwrap();
     assert!(matches!(ours.draw().unwrap(), Drawn::Over));
     assert!(matches!(theirs.draw().unwrap(), Drawn::Over));
     assert!(!slow.folder().exists() && !next.folder().exists(), "nothing is left but the run in its place");

@@ -117,6 +117,17 @@ pub(super) fn stalled(bytes: &[u8], saved: &str) -> u32 {
     parse(bytes).filter(|content| content.began_with == saved).map_or(0, |content| content.stalled + 1)
 }
 
+/// Removes what is left of work on a run that is in its place: of claims that were taken over, of slow owners that still
+/// write, and of one that was killed right after its run was put there.
+pub(super) fn clear(study: &Study, name: &RunName) {
+    let Ok(entries) = fs::read_dir(study.desk(name)) else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with("run-")) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 impl Claim {
     /// Claims a run by the claim of this number; `None` where another has it.
     pub(super) fn make(
@@ -214,13 +225,10 @@ impl Claim {
         let (work, place) = (self.folder(), self.study.place(&self.name));
         let is_first = !self.is_lost() && self.put(&work, &place)?;
         self.set(if is_first { Stage::Finished } else { Stage::Beaten })?;
-        if is_first {
-            // Runs that were taken over, and perhaps slow ones that still write.
-            for number in 1..self.number {
-                let _ = fs::remove_dir_all(self.study.desk(&self.name).join(format!("run-{number}")));
-            }
-        } else {
-            let _ = fs::remove_dir_all(work);
+        match self.study.is_done(&self.name) {
+            true => clear(&self.study, &self.name),
+            // Another is still at it, in a folder of its own.
+            false => drop(fs::remove_dir_all(work)),
         }
         Ok(is_first)
     }

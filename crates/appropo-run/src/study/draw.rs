@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::time::Duration;
 
-use super::claim::{Claim, Machine, file_name, is_dead, stalled};
+use super::claim::{Claim, Machine, clear, file_name, is_dead, stalled};
 use super::{Found, RunName, Study, attempt};
 use crate::error::Result;
 
@@ -115,6 +115,7 @@ impl<'a> Drawer<'a> {
         let (study, name) = (self.study, self.names[i].clone());
         let (before, stalled) = match study.find(&name)? {
             Found::Done => {
+                clear(study, &name);
                 self.is_over[i] = true;
                 return Ok(None);
             }
