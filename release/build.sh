@@ -58,13 +58,13 @@ sbom() {
 sdist() {
     tools
     copy=$(mktemp -d)
+    trap 'rm -rf "$copy"' EXIT
     git archive HEAD | tar -x -C "$copy"
     (
         cd "$copy"
         python3 "$root/release/vendor.py" vendor
-        maturin sdist --quiet --out "$dist"
+        maturin sdist --out "$dist"
     )
-    rm -rf "$copy"
 }
 
 manylinux() {
