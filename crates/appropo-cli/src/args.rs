@@ -8,12 +8,15 @@ use appropo::registry::Registry;
 use appropo_run::study::{Options, Patience};
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::version;
 
 /// Reinforcement learning under convex constraints, with evidence.
 ///
 /// Exit status: 0 feasible, 3 infeasible, 4 undecided, 2 bad input, 5 not verified, 130 stopped, 1 anything else.
 #[derive(Parser)]
-#[command(name = "appropo", version)]
+#[command(name = "appropo", version = version::SHORT.as_str(), long_version = version::LONG.as_str())]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -140,6 +143,17 @@ pub enum Command {
     Schema,
     /// List the built-in problems, environments, sets and players
     List,
+    /// Print a script that completes commands and options in a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, or write those of all commands
+    Man {
+        /// The folder to write them into, one file a command
+        #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+        out: Option<String>,
+    },
 }
 
 #[derive(Args)]

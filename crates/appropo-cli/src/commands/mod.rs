@@ -9,6 +9,7 @@ mod pareto;
 mod play;
 mod record;
 mod report;
+mod shell;
 mod solve;
 mod verify;
 mod watch;
@@ -55,6 +56,8 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Check { problem, explain, overrides } => check::run(problem, *explain, overrides),
         Command::Schema => Ok(Output::of(format!("{:#}\n", schema(&Registry::standard())))),
         Command::List => Ok(Output::of(list::run(&Registry::standard()))),
+        Command::Completions { shell } => Ok(shell::completions(*shell)),
+        Command::Man { out } => shell::manual(out.as_deref()),
     }
 }
 
