@@ -1,4 +1,5 @@
 use appropo::options::{Key, Kind, Range};
+use appropo::rl::workers::MOST_ENVS;
 use appropo::utility;
 
 /// The keys of a problem file.
@@ -56,7 +57,7 @@ pub static CONSTRAINT: [Key; 5] = [
 ];
 
 /// What solving may take.
-pub static BUDGET: [Key; 5] = [
+pub static BUDGET: [Key; 6] = [
     Key::defaulted(
         "samples",
         Kind::Count(1, u64::MAX),
@@ -74,6 +75,12 @@ pub static BUDGET: [Key; 5] = [
         Kind::Count(1, u64::MAX),
         "1000",
         "The most rounds to play; by default 1000 for the corrective player, 20000 for the others.",
+    ),
+    Key::optional(
+        "num_envs",
+        Kind::Count(1, MOST_ENVS as u64),
+        "8",
+        "Streams of episodes that a2c, ppo and cpo play in, each with random draws of its own; without it, one environment step by step.",
     ),
     Key::defaulted("tolerance", Kind::Number(Range::POSITIVE), "1e-6", "Distances up to this count as 0."),
     Key::defaulted(

@@ -13,6 +13,7 @@ use appropo::options::{
 };
 use appropo::problem::{Direction, Problem};
 use appropo::registry::{METHOD, Registry};
+use appropo::rl::workers::MOST_ENVS;
 use appropo::set::{FromProjection, SetSpace, SharedSet, Similarity};
 use appropo::utility::Utility;
 
@@ -404,6 +405,9 @@ fn settings_with(
     }
     if let Some(entry) = given.get("rounds") {
         budget = budget.rounds(entry.count(1, u64::MAX)? as usize);
+    }
+    if let Some(entry) = given.get("num_envs") {
+        budget = budget.num_envs(entry.count(1, MOST_ENVS as u64)? as usize);
     }
     // Of an environment that is not here a file can't tell whether it has a model.
     let is_here = !problem.env().is_external() || reader.externals.env.is_some();

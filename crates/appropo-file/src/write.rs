@@ -83,6 +83,9 @@ pub fn written_solve(
     if let Some(rounds) = method.rounds() {
         write("rounds", budget.rounds.unwrap_or(rounds).into(), Some(rounds.to_string()), true);
     }
+    if let Some(num_envs) = budget.num_envs {
+        write("num_envs", num_envs.into(), None, true);
+    }
     write("tolerance", budget.tolerance.into(), None, true);
     write("seed", seed.into(), None, true);
     for (name, value) in in_force.iter() {

@@ -19,6 +19,7 @@ create_exception!(
     "The files of a run can't be read or written, or are not as they were written."
 );
 create_exception!(appropo, WorldError, AppropoError, "The environment gave what can't be learnt from.");
+create_exception!(appropo, WorkerError, AppropoError, "Workers can't be had, or are lost again and again.");
 create_exception!(appropo, SetError, AppropoError, "A set can't be made, or its projection is no point.");
 
 /// The exception for an error of the library.
@@ -28,7 +29,10 @@ pub fn of_library(error: &Error) -> PyErr {
         Error::Missing { what } => WorldError::new_err(format!(
             "{what} is Python's and not here; load the run with all it needs: ap.load(folder, problem, oracle)"
         )),
-        Error::World { .. } | Error::External { .. } | Error::Unending { .. } => WorldError::new_err(text),
+        Error::World { .. }
+        | Error::External { .. }
+        | Error::Unending { .. }
+        | Error::Unrepeatable { .. } => WorldError::new_err(text),
         Error::Projection { .. } | Error::EmptySet { .. } => SetError::new_err(text),
         Error::Index { what: "observation", .. } => WorldError::new_err(text),
         Error::State { .. } | Error::Unsaved { .. } => RunError::new_err(text),

@@ -17,6 +17,7 @@ mod set;
 mod solve;
 mod space;
 mod study;
+mod workers;
 mod world;
 
 use pyo3::prelude::*;
@@ -28,7 +29,7 @@ mod _appropo {
     #[pymodule_export]
     use super::dataset::Dataset;
     #[pymodule_export]
-    use super::errors::{AppropoError, ProblemError, RunError, SetError, WorldError};
+    use super::errors::{AppropoError, ProblemError, RunError, SetError, WorkerError, WorldError};
     #[pymodule_export]
     use super::explicit::ExplicitModel;
     #[pymodule_export]
@@ -53,6 +54,8 @@ mod _appropo {
     use super::solve::{outcome, resume, solve, verify};
     #[pymodule_export]
     use super::study::Study;
+    #[pymodule_export]
+    use super::workers::Worker;
     #[pymodule_export]
     use super::world::World;
     use pyo3::prelude::*;

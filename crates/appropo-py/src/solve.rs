@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use appropo::env::StopSignal;
 use appropo::error::{Error, Result};
+use appropo::method::Budget;
 use appropo::outcome::{Outcome as Found, RoundLine};
 use appropo::scalars::{Scalar, scalars};
 use appropo::solver::{Observer, Observers, Phase, Progress, Round};
@@ -21,6 +22,7 @@ use pyo3::types::PyDict;
 use crate::errors::{of_files, of_library};
 use crate::outcome::{Outcome, verified};
 use crate::problem::{Plan, Problem};
+use crate::workers::Pool;
 use crate::{Raised, oracle};
 
 /// How long Python waits at most until it learns of Ctrl-C.
@@ -33,7 +35,8 @@ type Solved = std::result::Result<Found, appropo_run::Error>;
 /// called, unless it is None; it ends the search by returning False. `progress(line)` is called now and then within what
 /// takes long. Returns the outcome and whether Ctrl-C ended it.
 #[pyfunction]
-#[pyo3(signature = (problem, plan, folder = None, every = 60.0, observe = None, progress = None))]
+#[pyo3(signature = (problem, plan, folder = None, every = 60.0, observe = None, progress = None, workers = None))]
+#[allow(clippy::too_many_arguments)]
 pub fn solve(
     py: Python,
     problem: &Problem,
@@ -42,17 +45,19 @@ pub fn solve(
     every: f64,
     observe: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
+    workers: Option<Bound<PyAny>>,
 ) -> PyResult<(Outcome, bool)> {
     problem.forget();
     let every = Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX);
     let watch = Watch::new(problem, observe, progress);
-    let solved = py.detach(|| recorded(problem, plan, folder.as_deref(), every, watch));
+    let budget = within(problem, plan, workers)?;
+    let solved = py.detach(|| recorded(problem, plan, &budget, folder.as_deref(), every, watch));
     finished(problem, py, solved)
 }
 
 /// Goes on with the run in a folder, as `solve` does from the start.
 #[pyfunction]
-#[pyo3(signature = (problem, plan, folder, every = 60.0, observe = None, oracle = None, progress = None))]
+#[pyo3(signature = (problem, plan, folder, every = 60.0, observe = None, oracle = None, progress = None, workers = None))]
 #[allow(clippy::too_many_arguments)]
 pub fn resume(
     py: Python,
@@ -63,12 +68,14 @@ pub fn resume(
     observe: Option<Py<PyAny>>,
     oracle: Option<Bound<PyAny>>,
     progress: Option<Py<PyAny>>,
+    workers: Option<Bound<PyAny>>,
 ) -> PyResult<(Outcome, bool)> {
     problem.forget();
     let revive = oracle.map(|oracle| oracle::revives(&oracle, problem.raised.clone()));
     let every = Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX);
     let watch = Watch::new(problem, observe, progress);
-    let solved = py.detach(|| resumed(problem, plan, &folder, every, watch, revive.as_ref()));
+    let budget = within(problem, plan, workers)?;
+    let solved = py.detach(|| resumed(problem, plan, &budget, &folder, every, watch, revive.as_ref()));
     finished(problem, py, solved)
 }
 
@@ -111,17 +118,26 @@ pub fn verify(
     Ok(verified(&verification.lines, &verification.outcome))
 }
 
+/// What a solve may take: it ends with Ctrl-C, and workers play for it where there are any.
+fn within(problem: &Problem, plan: &Plan, workers: Option<Bound<PyAny>>) -> PyResult<Budget> {
+    let budget = plan.budget.clone().until(stop(problem.raised.clone()));
+    Ok(match workers {
+        None => budget,
+        Some(pool) => budget.on(Arc::new(Pool::new(&pool, problem.raised.clone())?)),
+    })
+}
+
 fn recorded(
     problem: &Problem,
     plan: &Plan,
+    budget: &Budget,
     folder: Option<&Path>,
     every: Duration,
     mut watch: Watch,
 ) -> Solved {
-    let Plan { method, budget, seed } = plan;
+    let Plan { method, seed, .. } = plan;
     let Some(folder) = folder else {
-        let budget = budget.clone().until(stop(problem.raised.clone()));
-        return Ok(problem.problem.solve(method.as_ref(), &budget, *seed, &mut watch)?);
+        return Ok(problem.problem.solve(method.as_ref(), budget, *seed, &mut watch)?);
     };
     let text = problem.text(plan)?;
     let mut recorder = Recorder::begin(folder, &problem.about(plan), &problem.problem, &text, every)?;
@@ -136,12 +152,13 @@ fn recorded(
 fn resumed(
     problem: &Problem,
     plan: &Plan,
+    budget: &Budget,
     folder: &Path,
     every: Duration,
     mut watch: Watch,
     revive: Option<&Revive>,
 ) -> Solved {
-    let Plan { method, budget, seed } = plan;
+    let Plan { method, seed, .. } = plan;
     let directory = Directory::open(folder)?;
     if directory.has(files::RESULT) {
         complete(&directory, &problem.problem)?;

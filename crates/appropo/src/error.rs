@@ -13,6 +13,12 @@ pub enum Error {
     /// A vector has the wrong number of entries.
     #[error("{what} has {found} entries; expected {expected}")]
     Dimension { what: String, found: usize, expected: usize },
+    /// An environment is not the same again.
+    #[error(
+        "an episode that was played again from its seed ended after {steps} steps, and went on before; an environment that \
+         workers play must do the same again from the same seed: let reset(seed=...) decide all of its randomness"
+    )]
+    Unrepeatable { steps: usize },
     /// A number lies outside its range.
     #[error("{what} is {value}; expected {expected}")]
     OutOfRange {

@@ -68,15 +68,14 @@ impl<'a> Judge<'a> {
         let (mut measured, mut samples, observer) = (Estimate::new(rollouts.dim()), 0, &mut *self.observer);
         let most = self.budget.evaluation_samples() / LOOKING;
         loop {
-            rollouts.play(mixture, 1, |sum, steps| {
+            // Before that many nothing is decided, and workers play together what is asked for together.
+            let episodes = LEAST_LOOKED_AT.saturating_sub(measured.count()).max(1);
+            rollouts.play(mixture, episodes, |sum, steps| {
                 measured.add(sum);
                 samples += steps as u64;
                 let look = Look { episodes: measured.count(), samples, region: (&[], &[]) };
                 show(self.problem, &look, most, observer)
             })?;
-            if measured.count() < LEAST_LOOKED_AT {
-                continue;
-            }
             let fresh = measured.select(&selection);
             let is_likely = is_sure(&fresh, LIKELY, &least_deviations(&fresh), &set, self.budget.tolerance);
             if is_likely || samples >= most || !gives_hope(&fresh, &set) {
@@ -266,6 +265,9 @@ pub fn rollouts(problem: &Problem, budget: &Budget, rng: &mut Generator) -> Resu
         let env = problem.environment(budget.stop.clone())?;
         Ok(Episode::new(env, problem.discounting().gamma(), problem.limit()))
     };
+    if let Some(workers) = &budget.workers {
+        return Ok(Rollouts::new(episode()?, rng).on(Arc::clone(workers)));
+    }
     let copies = if problem.env().is_external() { 1 } else { budget.threads };
     (1..copies).try_fold(Rollouts::new(episode()?, rng), |rollouts, _| Ok(rollouts.and(episode()?)))
 }

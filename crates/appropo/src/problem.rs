@@ -9,6 +9,7 @@ use crate::measurement::{Discounting, Measures};
 use crate::method::{Budget, Method, Resume, Task};
 use crate::oracle::{LIMIT, interruptible, outward};
 use crate::outcome::Outcome;
+use crate::rl::workers::{Here, Host, Sampling, Workers};
 use crate::rl::{self, Quotient};
 use crate::solver::Observer;
 pub use crate::utility::Direction;
@@ -270,6 +271,20 @@ impl Problem {
     pub fn environment(&self, stop: Option<StopSignal>) -> Result<Box<dyn Environment>> {
         let env = self.env.make(self.discounting.horizon())?;
         Ok(interruptible(env, &self.env, &self.discounting, stop))
+    }
+
+    /// A worker for it, which must have another number than all others of a run.
+    pub fn host(&self, stop: Option<StopSignal>, number: u32) -> Host {
+        let problem = self.clone();
+        let make = move || problem.environment(stop.clone());
+        Host::new(Box::new(make), self.discounting.gamma(), self.limit(), number)
+    }
+
+    /// The streams that learners play in, where a budget has some: its workers play them, or this process does.
+    pub(crate) fn sampling(&self, budget: &Budget) -> Result<Option<Sampling>> {
+        let Some(num_envs) = budget.num_envs else { return Ok(None) };
+        let here = || Arc::new(Here::new(self.host(budget.stop.clone(), 0))) as Arc<dyn Workers>;
+        Sampling::new(num_envs, budget.workers.clone().unwrap_or_else(here)).map(Some)
     }
 
     /// Each constraint in words, such as "safety: failure at most 0.2".

@@ -31,4 +31,5 @@ mod scaling;
 mod solving;
 mod state_augmented;
 mod theorems;
+mod workers;
 mod worlds;

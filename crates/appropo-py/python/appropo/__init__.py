@@ -19,7 +19,7 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ._appropo import AppropoError, ProblemError, RunError, SetError, WorldError, __version__
+from ._appropo import AppropoError, ProblemError, RunError, SetError, WorkerError, WorldError, __version__
 from .choices import (
     A2C,
     CPO,
@@ -80,6 +80,7 @@ from .sets import (
 from .solve import maximize, minimize, resume, solve
 from .study import Run, Study, study
 from .utilities import Utility, entropy, smooth_minimum, squared_distance
+from .workers import Processes, Ray
 
 if TYPE_CHECKING:
     from . import gym as gym
@@ -136,10 +137,12 @@ __all__ = [
     "Polytope",
     "Problem",
     "ProblemError",
+    "Processes",
     "Product",
     "Projection",
     "QLearning",
     "RCPO",
+    "Ray",
     "Result",
     "ReverseKLBall",
     "Run",
@@ -155,6 +158,7 @@ __all__ = [
     "Transition",
     "Universal",
     "Utility",
+    "WorkerError",
     "WorldError",
     "__version__",
     "compare",

@@ -623,6 +623,21 @@ class Study:
     def states(self, /) -> list[tuple[str, str, str, Path]]:
         """
         The runs, by name: how far each is, what went wrong, and where it is once it has ended.
+class Worker:
+    """
+    A worker: worlds of a problem, and the policy that plays in them.
+    """
+    def __new__(cls, /, problem: Problem, number: SupportsIndex) -> Worker:
+        """
+        A worker of this number, which no other of a run has.
+        """
+    def load(self, /, policy: bytes) -> None:
+        """
+        Plays by another policy from here on.
+        """
+    def play(self, /, task: bytes) -> bytes:
+        """
+        Does a task, and returns what came of it.
         """
 
 @final
@@ -683,12 +698,12 @@ def report(runs: SupportsGetItem[int, tuple[Outcome, Problem, Plan, str | None]]
     The page of an outcome, or the comparison of several.
     """
 
-def resume(problem: Problem, plan: Plan, folder: str | PathLike[str], every: SupportsFloat | SupportsIndex = 60.0, observe: Any | None = None, oracle: Any | None = None, progress: Any | None = None) -> tuple[Outcome, bool]:
+def resume(problem: Problem, plan: Plan, folder: str | PathLike[str], every: SupportsFloat | SupportsIndex = 60.0, observe: Any | None = None, oracle: Any | None = None, progress: Any | None = None, workers: Any | None = None) -> tuple[Outcome, bool]:
     """
     Goes on with the run in a folder, as `solve` does from the start.
     """
 
-def solve(problem: Problem, plan: Plan, folder: str | PathLike[str] | None = None, every: SupportsFloat | SupportsIndex = 60.0, observe: Any | None = None, progress: Any | None = None) -> tuple[Outcome, bool]:
+def solve(problem: Problem, plan: Plan, folder: str | PathLike[str] | None = None, every: SupportsFloat | SupportsIndex = 60.0, observe: Any | None = None, progress: Any | None = None, workers: Any | None = None) -> tuple[Outcome, bool]:
     """
     Solves the problem; where a folder is given, the run is recorded there. After every round `observe(line)` is
     called, unless it is None; it ends the search by returning False. `progress(line)` is called now and then within what

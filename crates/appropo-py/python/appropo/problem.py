@@ -21,6 +21,7 @@ from .sets import ConvexSet
 from .shared import Shared
 from .spaces import acted, action_size
 from .tabular import model_of
+from .workers.recipe import Recipe
 
 
 class Problem(Shared):
@@ -35,6 +36,8 @@ class Problem(Shared):
 
     #: Makes another copy of the world, as Python plays it.
     _played: Callable[..., Played]
+    #: What workers make the world of, or why they don't.
+    _recipe: Recipe | str = "the environment is none of Python's, and threads play those of appropo itself"
 
     def __init__(
         self,
@@ -71,7 +74,7 @@ class Problem(Shared):
             self._played = _played_in(env, discount, horizon)
         else:
             measured = with_reward_and_steps({} if measure is None else measure)
-            core, by_default, horizon = self._external(env, measured, horizon)
+            core, by_default, horizon = self._external(env, measured, discount, horizon)
         self.name = name or by_default
         measures = dict(_Problem(self.name, core, [], discount, horizon).measures)
         for asked in (name for constraint in self.constraints for name in constraint.measures):
@@ -104,7 +107,9 @@ class Problem(Shared):
         problem._shape, problem._played = Shape(), _unknown
         return problem
 
-    def _external(self, env: Any, measure: Mapping[str, Measured], horizon: int | None) -> tuple[Env, str, int | None]:
+    def _external(
+        self, env: Any, measure: Mapping[str, Measured], discount: float, horizon: int | None
+    ) -> tuple[Env, str, int | None]:
         make, about, num_envs = maker(env)
         first = Played(make(None), measure)
         counts = first.keeps_to_its_space()
@@ -126,7 +131,12 @@ class Problem(Shared):
         if limit is not None:
             horizon = limit if horizon is None else min(horizon, limit)
         if model is not None:
+            self._recipe = "the environment's model is known, and threads play in that"
             return Env.model(model, about), about, horizon
+        if num_envs > 1:
+            self._recipe = "a vector environment steps its copies by itself; pass what they are copies of"
+        else:
+            self._recipe = Recipe(about, env, measure, sizes, counts, seen, done, discount, horizon)
         # The core holds nothing of Python's, so that all of it can be collected.
         this = weakref.ref(self)
         made = Env.external(lambda copy: _made(this(), copy), seen, done, measures, num_envs, about)

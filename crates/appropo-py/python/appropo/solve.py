@@ -17,9 +17,10 @@ from .problem import Problem
 from .progress import Progress
 from .result import Result, asked_of
 from .utilities import Utility, objective
+from .workers import Processes, Ray, opened, stated, streams
 
 #: Arguments of a solve that are no settings.
-WATCHED = ("run", "callback", "progress", "checkpoint_every")
+WATCHED = ("run", "callback", "progress", "checkpoint_every", "workers")
 
 #: Called after every round; returning False ends the run.
 Callback = Callable[[dict[str, Any]], Any]
@@ -40,6 +41,7 @@ def solve(
     callback: Callback | None = None,
     progress: bool | None = None,
     checkpoint_every: float = 60.0,
+    workers: int | Processes | Ray | None = None,
     **settings: Any,
 ) -> Result:
     """Learns a mixed policy whose long-term measurements satisfy every constraint, or shows that there is none.
@@ -54,6 +56,9 @@ def solve(
     written. ``evaluation_samples`` are
     the steps after which fresh episodes of the result decide no more, by default a quarter of ``samples``.
     ``settings`` are the other keys of the table [solve] of a problem file.
+    ``workers`` play an environment of Python's in other processes: a number of them, :class:`Processes` or
+    :class:`Ray`. Learners then play in ``num_envs`` streams of episodes, 8 unless it is given, and the result is the
+    same on any number of workers, and on none with the same ``num_envs``.
 
     Ctrl-C ends the run at the next step and returns what there is, with ``stopped`` set.
     """
@@ -68,6 +73,7 @@ def solve(
         callback=callback,
         progress=progress,
         checkpoint_every=checkpoint_every,
+        workers=workers,
     )
 
 
@@ -80,13 +86,18 @@ def _solve(
     callback: Callback | None = None,
     progress: bool | None = None,
     checkpoint_every: float = 60.0,
+    workers: int | Processes | Ray | None = None,
 ) -> Result:
     """Solves ``core``, which is the problem's or that with an objective."""
+    there = stated(workers)
+    if there is not None:
+        settings = {**settings, "num_envs": streams(there, settings.get("num_envs"))}
     plan, asked = problem._plan(core, settings)
     folder = None if run is None else place("run", run)
     every, shown = _watching(callback, progress, checkpoint_every)
     observe, part = _both(callback, shown), None if shown is None else shown.part
-    found, stopped = _watched(shown, lambda: _appropo.solve(core, plan, folder, every, observe, part))
+    with opened(there, problem._recipe) as pool:
+        found, stopped = _watched(shown, lambda: _appropo.solve(core, plan, folder, every, observe, part, pool))
     return Result(problem, plan, found, asked, core=core, folder=folder, stopped=stopped)
 
 
@@ -98,13 +109,16 @@ def resume(
     callback: Callback | None = None,
     progress: bool | None = None,
     checkpoint_every: float = 60.0,
+    workers: int | Processes | Ray | None = None,
 ) -> Result:
     """Goes on with a run that was killed, from its last checkpoint, to the result that it would have had.
 
     ``problem``, the one that was solved, is needed where its world or sets are Python's, and ``oracle`` where that is.
     An environment must do the same again from the same seed to come to where it was; runs in vector environments and
-    with oracles of Python's start again from the beginning.
+    with oracles of Python's start again from the beginning. ``workers`` are as for :func:`solve`, and may be others
+    than before, or none.
     """
+    there = stated(workers)
     path, asked = place("folder", folder), asked_of(oracle, problem)
     core = _Problem.of_run(path, None if problem is None else problem._core, asked)
     if core.missing is not None:
@@ -112,8 +126,9 @@ def resume(
     plan = core.plan({}, asked)
     every, shown = _watching(callback, progress, checkpoint_every)
     observe, part = _both(callback, shown), None if shown is None else shown.part
-    found, stopped = _watched(shown, lambda: _appropo.resume(core, plan, path, every, observe, asked, part))
     held = Problem._of(core) if problem is None else problem
+    with opened(there, held._recipe) as pool:
+        found, stopped = _watched(shown, lambda: _appropo.resume(core, plan, path, every, observe, asked, part, pool))
     return Result(held, plan, found, asked, core=core, folder=path, stopped=stopped)
 
 

@@ -217,6 +217,7 @@ impl Appropo {
             aim,
             augmented: None,
             stop: budget.stop.clone(),
+            sampling: problem.sampling(budget)?,
             rng,
         })
     }

@@ -163,6 +163,7 @@ pub(super) fn run_deploying(
         aim: None,
         augmented,
         stop: budget.stop.clone(),
+        sampling: problem.sampling(budget)?,
         rng: &mut rng,
     })?;
     let AnyOracle::Responding(mut oracle) = made else {

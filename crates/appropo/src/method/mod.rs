@@ -37,6 +37,7 @@ use crate::outcome::{History, Outcome};
 use crate::policy::Mixed;
 use crate::problem::Problem;
 use crate::registry::Registry;
+use crate::rl::workers::Workers;
 use crate::solver::Observer;
 
 /// A way to solve problems.
@@ -91,6 +92,10 @@ pub struct Budget {
     pub tolerance: f64,
     /// Says whether to stop at once.
     pub stop: Option<StopSignal>,
+    /// Streams of episodes that learners of batches play in; `None` for the environments of the problem, step by step.
+    pub num_envs: Option<usize>,
+    /// Who plays those streams and fresh episodes; `None` for this process. They change nothing of the result.
+    pub workers: Option<Arc<dyn Workers>>,
     /// Threads that fresh episodes are played on, 1 or more. They change nothing else.
     pub threads: usize,
 }
@@ -118,6 +123,8 @@ impl Default for Budget {
             rounds: None,
             tolerance: 1e-6,
             stop: None,
+            num_envs: None,
+            workers: None,
             threads,
         }
     }
@@ -142,6 +149,16 @@ impl Budget {
     /// The same with fresh episodes on so many threads.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }
+    }
+
+    /// The same with learners that play in so many streams.
+    pub fn num_envs(self, num_envs: impl Into<Option<usize>>) -> Self {
+        Self { num_envs: num_envs.into(), ..self }
+    }
+
+    /// The same with these workers.
+    pub fn on(self, workers: Arc<dyn Workers>) -> Self {
+        Self { workers: Some(workers), ..self }
     }
 
     /// The same with a most of rounds.

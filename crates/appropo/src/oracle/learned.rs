@@ -9,7 +9,7 @@ use crate::measurement::{Estimate, Spread};
 use crate::options::{Kind, OptionError, Options, Part, Range, Step, Table, options};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::random;
-use crate::rl::{Episode, EpisodeWindow, Learner, LearnerContext, MakeLearner};
+use crate::rl::{Episode, EpisodeWindow, Learner, LearnerContext, LearnerStreams, MakeLearner};
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::vector;
 
@@ -55,8 +55,18 @@ impl MakeOracle for Learned {
 
     fn make(&self, context: OracleContext) -> Result<AnyOracle> {
         let env = context.env;
-        let copies = 0..env.num_envs();
-        let envs = copies.map(|copy| context.environment(Some(copy))).collect::<Result<_>>()?;
+        let batched =
+            context.sampling.as_ref().filter(|_| self.learner.is_batched() && context.augmented.is_none());
+        let (streams, envs) = match batched {
+            Some(sampling) => {
+                let (streams, envs) = context.streams(sampling)?;
+                (Some(LearnerStreams(streams)), envs)
+            }
+            None => {
+                let copies = 0..env.num_envs();
+                (None, copies.map(|copy| context.environment(Some(copy))).collect::<Result<_>>()?)
+            }
+        };
         let (gamma, limit, horizon) =
             (context.discounting.gamma(), context.limit(), context.discounting.horizon());
         let finite_horizon = context.is_finite_horizon().then_some(horizon);
@@ -72,9 +82,13 @@ impl MakeOracle for Learned {
             samples,
             aim,
             augmented,
+            streams,
             rng,
         })?;
-        let estimator = MonteCarlo::new(Episode::new(env_alone, gamma, limit), context.rng);
+        let mut estimator = MonteCarlo::new(Episode::new(env_alone, gamma, limit), context.rng);
+        if let Some(sampling) = &context.sampling {
+            estimator = estimator.on(sampling.episodes(env.measures().dim(), context.selection.clone()));
+        }
         let oracle = LearnedOracle::new(learner, estimator, samples, self.options.clone())?;
         let is_counted = env.observations().count().is_some();
         Ok(AnyOracle::Responding(Box::new(if is_counted { oracle } else { oracle.remembering() })))

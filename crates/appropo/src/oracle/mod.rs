@@ -34,13 +34,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::certificate::Bound;
-use crate::env::{EnvSpec, Environment, Interruptible, StopSignal};
+use crate::env::{EnvSpec, Environment, Interruptible, Selected, StopSignal};
 use crate::error::Result;
 use crate::measurement::{Discounting, Estimate, Selection, Spread};
 use crate::options::{Given, Registered, Result as OptionResult, Table};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::random::Generator;
 use crate::rl::actor_critic::Aim;
+use crate::rl::workers::{Sampling, Streams};
 use crate::set::SharedSet;
 use crate::state::Checkpoint;
 
@@ -242,6 +243,8 @@ pub struct OracleContext<'a> {
     pub augmented: Option<f64>,
     /// Says whether to stop.
     pub stop: Option<StopSignal>,
+    /// Set where learners play in streams.
+    pub sampling: Option<Sampling>,
     /// All random draws.
     pub rng: &'a mut Generator,
 }
@@ -270,6 +273,14 @@ impl OracleContext<'_> {
     /// cut off only because no one can play forever.
     pub fn is_finite_horizon(&self) -> bool {
         self.discounting.horizon().is_some() || self.env.is_external() && self.env.model().is_none()
+    }
+
+    /// Streams for a learner, and the environments that show them, measured by what λ weighs.
+    fn streams(&self, sampling: &Sampling) -> Result<(Streams, Vec<Box<dyn Environment>>)> {
+        let like = self.env.make(self.discounting.horizon())?;
+        let (streams, envs) = sampling.streams(like.as_ref());
+        let select = |env| Box::new(Selected::new(env, self.selection.clone())) as Box<dyn Environment>;
+        Ok((streams, envs.into_iter().map(select).collect()))
     }
 
     /// An environment to play in, measured by what λ weighs.

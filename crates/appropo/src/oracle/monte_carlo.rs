@@ -2,6 +2,7 @@ use crate::error::{Result, in_range};
 use crate::measurement::Estimate;
 use crate::policy::{Memory, Mixed};
 use crate::random::{self, Generator};
+use crate::rl::workers::SampledEpisodes;
 use crate::rl::{Episode, play_episode};
 use crate::state::{Loader, Saver};
 
@@ -9,6 +10,8 @@ use crate::state::{Loader, Saver};
 #[derive(Debug)]
 pub struct MonteCarlo {
     episode: Episode,
+    /// Where others play.
+    sampled: Option<SampledEpisodes>,
     memory: Memory,
     action: Vec<f64>,
     samples: u64,
@@ -19,7 +22,19 @@ impl MonteCarlo {
     /// An estimator that plays in `episode`.
     pub fn new(episode: Episode, rng: &mut Generator) -> Self {
         let action = vec![0.0; episode.world().actions().entries()];
-        Self { episode, memory: Memory::default(), action, samples: 0, rng: random::split(rng) }
+        Self {
+            episode,
+            sampled: None,
+            memory: Memory::default(),
+            action,
+            samples: 0,
+            rng: random::split(rng),
+        }
+    }
+
+    /// The same, in streams: every episode has a seed of its own.
+    pub(crate) fn on(self, sampled: SampledEpisodes) -> Self {
+        Self { sampled: Some(sampled), ..self }
     }
 
     /// Adds this many episodes of a mixed policy to `estimate`.
@@ -35,6 +50,14 @@ impl MonteCarlo {
         mut observe: impl FnMut(&[f64], usize),
     ) -> Result<()> {
         in_range("policies", mixture.parts().len() as f64, !mixture.parts().is_empty(), "1 or more")?;
+        if let Some(sampled) = self.sampled.as_mut().filter(|_| SampledEpisodes::can_play(mixture)) {
+            for played in 0..episodes {
+                let (sum, steps) = sampled.next(mixture, episodes - played, &mut self.rng)?;
+                self.samples = self.samples.saturating_add(steps as u64);
+                observe(&sum, steps);
+            }
+            return Ok(());
+        }
         for _ in 0..episodes {
             let Some(policy) = mixture.draw(&mut self.rng) else { break };
             play_episode(&mut self.episode, policy, &mut self.memory, &mut self.action, &mut self.rng)?;

@@ -5,7 +5,7 @@ use crate::state::{Loader, Saver};
 
 /// The units in which a network sees and acts: observations of mean 0 and deviation 1, and actions whose bounds are −1
 /// and 1. A policy in the environment's own units has them folded into its first and last layer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::rl) struct Frame {
     /// `None` where observations are left as they are.
     observations: Option<Moments>,
@@ -139,6 +139,22 @@ impl Frame {
             let deviation = &mut parameters[network.parameters() + entry];
             *deviation = (f64::from(*deviation) + factor(half).ln()) as f32;
         }
+    }
+
+    /// Writes all of it, for whoever acts in these units elsewhere.
+    pub fn write(&self, to: &mut Saver) {
+        to.put(&self.observations.is_some());
+        to.put(&(self.plain as u64));
+        self.save(to);
+    }
+
+    /// Takes it back, for observations of so many numbers.
+    pub fn read(actions: &Actions, entries: usize, from: &mut Loader) -> Result<Self> {
+        let is_normalized: bool = from.get()?;
+        let mut frame = Self::new(is_normalized.then_some(entries), actions);
+        frame.plain_from(from.get::<u64>()?.try_into().unwrap_or(usize::MAX));
+        frame.load(from)?;
+        Ok(frame)
     }
 
     pub fn save(&self, to: &mut Saver) {

@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::actor_critic::Aim;
+use super::workers::Streams;
 use crate::env::{EnvSpec, Environment};
 use crate::error::{Error, Result};
 use crate::measurement::Estimate;
@@ -57,6 +58,11 @@ pub trait MakeLearner: fmt::Debug + Send + Sync {
     /// Every option as it is in force in an environment.
     fn table(&self, env: &EnvSpec) -> Table;
 
+    /// Whether it learns from batches of steps under one policy, which workers can play.
+    fn is_batched(&self) -> bool {
+        false
+    }
+
     /// Whether it can learn in an environment.
     fn check(&self, _env: &EnvSpec) -> Result<()> {
         Ok(())
@@ -83,9 +89,15 @@ pub struct LearnerContext<'a> {
     /// Set where one policy is learnt for every λ, which it sees (actor-critics only): the share of the samples after which it
     /// only plays.
     pub augmented: Option<f64>,
+    /// Set where workers play: the streams that `envs` show.
+    pub streams: Option<LearnerStreams>,
     /// All random draws.
     pub rng: Generator,
 }
+
+/// The streams that workers play for a learner.
+#[derive(Debug)]
+pub struct LearnerStreams(pub(crate) Streams);
 
 /// A kind of learner that problems can name.
 pub type LearnerEntry = Registered<fn(&Given) -> OptionResult<Arc<dyn MakeLearner>>>;

@@ -27,6 +27,7 @@ mod tracked;
 pub mod universal;
 mod value_iteration;
 mod visits;
+pub mod workers;
 
 pub use actor_critic::ActorCritic;
 pub(crate) use averages::Staying;
@@ -35,7 +36,7 @@ pub(crate) use cloning::{Cloning, Demonstrations};
 pub use encoder::Encoder;
 use end_components::EndComponents;
 pub(crate) use learner::not_its_own;
-pub use learner::{EpisodeWindow, Learner, LearnerContext, LearnerEntry, MakeLearner};
+pub use learner::{EpisodeWindow, Learner, LearnerContext, LearnerEntry, LearnerStreams, MakeLearner};
 pub use natural_gradient::NaturalGradient;
 pub use occupancy::Occupancy;
 pub use policy_iteration::policy_iteration;

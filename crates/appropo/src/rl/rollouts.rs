@@ -1,8 +1,10 @@
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::thread;
 
 use rand::Rng;
 
+use super::workers::{SampledEpisodes, Workers};
 use super::{Episode, play_episode};
 use crate::error::{Result, in_range};
 use crate::policy::{Memory, Mixed};
@@ -18,6 +20,8 @@ const SHARE: usize = 8;
 #[derive(Debug)]
 pub struct Rollouts {
     copies: Vec<Copy>,
+    /// Where others play.
+    sampled: Option<SampledEpisodes>,
     samples: u64,
     rng: Generator,
 }
@@ -40,13 +44,19 @@ impl Copy {
 impl Rollouts {
     /// Plays in one copy of a world.
     pub fn new(episode: Episode, rng: &mut Generator) -> Self {
-        Self { copies: Vec::new(), samples: 0, rng: random::split(rng) }.and(episode)
+        Self { copies: Vec::new(), sampled: None, samples: 0, rng: random::split(rng) }.and(episode)
     }
 
     /// The same with one more copy of the world.
     pub fn and(mut self, episode: Episode) -> Self {
         let action = vec![0.0; episode.world().actions().entries()];
         self.copies.push(Copy { episode, memory: Memory::default(), action });
+        self
+    }
+
+    /// The same episodes, played by workers.
+    pub fn on(mut self, workers: Arc<dyn Workers>) -> Self {
+        self.sampled = Some(SampledEpisodes::new(workers, self.dim(), None));
         self
     }
 
@@ -58,6 +68,14 @@ impl Rollouts {
         mut observe: impl FnMut(&[f64], usize) -> Result<()>,
     ) -> Result<()> {
         in_range("policies", mixture.parts().len() as f64, !mixture.parts().is_empty(), "1 or more")?;
+        if let Some(sampled) = self.sampled.as_mut().filter(|_| SampledEpisodes::can_play(mixture)) {
+            for played in 0..episodes {
+                let (sum, steps) = sampled.next(mixture, episodes - played, &mut self.rng)?;
+                self.samples += steps as u64;
+                observe(&sum, steps)?;
+            }
+            return Ok(());
+        }
         let seeds: Vec<u64> = (0..episodes).map(|_| self.rng.next_u64()).collect();
         let threads = self.copies.len().min(episodes.div_ceil(SHARE));
         if threads <= 1 {

@@ -60,6 +60,10 @@ impl MakeLearner for A2cOptions {
         ENTRY.name
     }
 
+    fn is_batched(&self) -> bool {
+        true
+    }
+
     fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
         let options = ActorCriticOptions {
             net_arch: self.net_arch.clone(),

@@ -352,6 +352,7 @@ mod tests {
                 samples,
                 aim,
                 augmented,
+                streams: None,
                 rng,
             };
             let mut learner = Augmented::new(context, ActorCriticOptions::ppo(), 0.5).unwrap();

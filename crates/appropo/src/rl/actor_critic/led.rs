@@ -69,6 +69,7 @@ impl Learner for Led {
         if is_leading != self.is_leading {
             self.playing_mut().leave_episodes();
             swap(&mut self.learner.episodes, &mut self.leader.episodes);
+            swap(&mut self.learner.streams, &mut self.leader.streams);
             self.is_leading = is_leading;
         }
         true

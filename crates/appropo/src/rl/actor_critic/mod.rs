@@ -24,7 +24,8 @@ use std::sync::Arc;
 
 use super::frame::{Frame, ReturnScale};
 use super::visits::Visits;
-use super::{Episode, EpisodeWindow, Learner, LearnerContext, not_its_own};
+use super::workers::Streams;
+use super::{Episode, EpisodeWindow, Learner, LearnerContext, LearnerStreams, not_its_own};
 use crate::env::{Environment, Space};
 use crate::error::{Result, dimension, in_range};
 use crate::nn::{Gains, Inputs, Mlp, Optimizer, Scratch, Shape};
@@ -71,6 +72,8 @@ pub struct ActorCritic {
     acting: Scratch,
     valuing: Scratch,
     episodes: Vec<Episode>,
+    /// Where workers play: the streams that these episodes show, and the units in which their batch is played.
+    streams: Option<(Streams, Frame)>,
     batch: Batch,
     /// Rows of the batch in the order in which they are learnt from.
     order: Vec<u32>,
@@ -200,6 +203,7 @@ impl ActorCritic {
             action: vec![0.0; space.entries()],
             weights: vec![0.0; heads],
             episodes: Vec::new(),
+            streams: None,
             rng,
             actor,
             critic,
@@ -221,8 +225,9 @@ impl ActorCritic {
     }
 
     fn in_context(context: LearnerContext, options: ActorCriticOptions) -> Result<Self> {
-        let LearnerContext { envs, gamma, limit, finite_horizon, samples, rng, .. } = context;
-        let learner = Self::new(envs, gamma, limit, options, rng)?;
+        let LearnerContext { envs, gamma, limit, finite_horizon, samples, streams, rng, .. } = context;
+        let mut learner = Self::new(envs, gamma, limit, options, rng)?;
+        learner.streams = streams.map(|LearnerStreams(streams)| (streams, learner.frame.clone()));
         Ok(learner.within_budget(samples, finite_horizon))
     }
 
@@ -248,6 +253,7 @@ impl ActorCritic {
 
     fn leave_episodes(&mut self) {
         self.episodes.iter_mut().for_each(Episode::leave);
+        self.streams.iter().for_each(|(streams, _)| streams.leave());
         self.recall.iter_mut().for_each(Recall::leave);
     }
 

@@ -2,8 +2,14 @@ use super::{ActorCritic, Collect, Critic};
 use crate::env::Status;
 use crate::error::Result;
 use crate::rl::EpisodeWindow;
-use crate::rl::frame::narrow;
+use crate::rl::frame::{Frame, narrow};
+use crate::rl::workers::{Acting, Streams};
 use crate::vector;
+
+/// The units in which a batch is played: what workers see of it does not change theirs.
+fn units<'a>(streams: &'a Option<(Streams, Frame)>, frame: &'a Frame) -> &'a Frame {
+    streams.as_ref().map_or(frame, |(_, frame)| frame)
+}
 
 impl ActorCritic {
     /// Plays until the batch is full.
@@ -17,6 +23,7 @@ impl ActorCritic {
             Critic::Measurements => &[],
         });
         self.batch.rows = 0;
+        self.have_played()?;
         while unfinished > 0 && self.batch.rows < self.batch.advantages.len() {
             self.draw_actions()?;
             for env in 0..self.batch.num_envs {
@@ -28,6 +35,16 @@ impl ActorCritic {
             self.batch.rows += self.batch.num_envs;
         }
         Ok(())
+    }
+
+    /// Has workers play the batch, where there are any, by the policy and in the units of now.
+    fn have_played(&mut self) -> Result<()> {
+        let own = self.split().0.len();
+        let Some((streams, frame)) = &mut self.streams else { return Ok(()) };
+        frame.clone_from(&self.frame);
+        let policy = Acting::write(&self.actor, &self.actions, &self.parameters[..own], frame);
+        let steps = self.batch.advantages.len() / self.batch.num_envs;
+        streams.play(&policy, steps, &mut self.rng)
     }
 
     /// Draws the next action of every environment.
@@ -43,7 +60,7 @@ impl ActorCritic {
             self.batch.elapsed[row] = episode.steps() as u32;
             self.batch.left[row] = self.left(episode.steps());
             let input = &mut self.batch.inputs[row * entries..(row + 1) * entries];
-            self.frame.input(episode.observation(), input);
+            units(&self.streams, &self.frame).input(episode.observation(), input);
             if let Some(recall) = &mut self.recall {
                 recall.see(env, episode.observation());
             }
@@ -52,7 +69,9 @@ impl ActorCritic {
         let (policy, critic) = self.parameters.split_at(own);
         let (network, deviations) = policy.split_at(self.actor.parameters());
         let inputs = &self.batch.inputs[first * entries..(first + num_envs) * entries];
-        self.actor.forward(network, inputs, &mut self.acting);
+        if self.streams.is_none() {
+            self.actor.forward(network, inputs, &mut self.acting);
+        }
         self.critic.forward(critic, inputs, &mut self.valuing);
         let heads = self.weights.len();
         for (place, value) in self.valuing.value.output.iter().enumerate() {
@@ -61,9 +80,14 @@ impl ActorCritic {
         let outputs = self.actor.shape().policy;
         for (env, episode) in self.episodes[..num_envs].iter_mut().enumerate() {
             let row = first + env;
-            let output = &mut self.acting.policy.output[env * outputs..(env + 1) * outputs];
             let drawn = &mut self.batch.actions[row * width..(row + 1) * width];
-            self.batch.log_probabilities[row] = self.actions.draw(output, deviations, &mut self.rng, drawn);
+            self.batch.log_probabilities[row] = match &self.streams {
+                Some((streams, _)) => streams.next_action(env, drawn),
+                None => {
+                    let output = &mut self.acting.policy.output[env * outputs..(env + 1) * outputs];
+                    self.actions.draw(output, deviations, &mut self.rng, drawn)
+                }
+            };
             self.frame.action(&self.actions, drawn, &mut self.action);
             episode.submit_action(&self.action)?;
         }
@@ -106,7 +130,7 @@ impl ActorCritic {
         if status == Status::CutOff || (status == Status::Running && is_last) {
             self.inputs.clear();
             self.inputs.resize(episode.observation().len(), 0.0);
-            self.frame.input(episode.observation(), &mut self.inputs);
+            units(&self.streams, &self.frame).input(episode.observation(), &mut self.inputs);
             let left = self.left(self.episodes[env].steps());
             let own = self.actor.parameters() + self.actions.parameters();
             self.critic.forward(&self.parameters[own..], &self.inputs, &mut self.valuing);

@@ -142,6 +142,10 @@ impl MakeLearner for PpoOptions {
         ENTRY.name
     }
 
+    fn is_batched(&self) -> bool {
+        true
+    }
+
     fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
         let options = self.in_force(context.env).actor_critic();
         ActorCritic::for_context(context, options)

@@ -99,6 +99,10 @@ impl MakeLearner for TrustRegion {
         "cpo"
     }
 
+    fn is_batched(&self) -> bool {
+        true
+    }
+
     fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
         let options = self.options.in_force(context.env);
         let actor_critic = options.actor_critic(context.env, context.limit);
