@@ -623,6 +623,9 @@ class Study:
     def states(self, /) -> list[tuple[str, str, str, Path]]:
         """
         The runs, by name: how far each is, what went wrong, and where it is once it has ended.
+        """
+
+@final
 class Worker:
     """
     A worker: worlds of a problem, and the policy that plays in them.
