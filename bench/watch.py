@@ -23,9 +23,9 @@ from pathlib import Path
 
 PROGRAM = Path(os.environ.get("APPROPO_PROGRAM", "target/release/appropo")).resolve()
 PROBLEMS = [
-    ("mars-rover-diverse", "--player", "ogd", "--rounds", "60000", "--tolerance", "1e-12"),
-    ("mars-rover-diverse", "--oracle", "ppo", "--samples", "150000"),
-    ("cart-pole", "--samples", "60000"),
+    ("mars-rover-diverse", "--player", "ogd", "--rounds", "6000", "--tolerance", "1e-12"),
+    ("mars-rover-diverse", "--oracle", "ppo", "--samples", "25000"),
+    ("cart-pole", "--samples", "15000"),
 ]
 TELL_THE_TIME = ("times.json", "report.html")
 OFTEN = ("--checkpoint-every", "0.05")

@@ -1,16 +1,22 @@
 //! The arguments of the command line.
 
+use std::time::Duration;
+
 use appropo::options::{Table, Value};
 use appropo::oracle::EXTERNAL;
 use appropo::registry::Registry;
+use appropo_run::study::{Options, Patience};
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::version;
 
 /// Reinforcement learning under convex constraints, with evidence.
 ///
 /// Exit status: 0 feasible, 3 infeasible, 4 undecided, 2 bad input, 5 not verified, 130 stopped, 1 anything else.
 #[derive(Parser)]
-#[command(name = "appropo", version)]
+#[command(name = "appropo", version = version::SHORT.as_str(), long_version = version::LONG.as_str())]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -119,6 +125,8 @@ pub enum Command {
     Pareto(Pareto),
     /// Run several methods on several problems, side by side, and compare what they come to
     Compare(Compare),
+    /// Draw runs from the folder of a comparison or a study until all have ended, and compare them
+    Study(Study),
     /// Repeat the paper's experiments and write their data and figures
     Reproduce(Reproduce),
     /// Read a problem and say what it states
@@ -135,6 +143,17 @@ pub enum Command {
     Schema,
     /// List the built-in problems, environments, sets and players
     List,
+    /// Print a script that completes commands and options in a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, or write those of all commands
+    Man {
+        /// The folder to write them into, one file a command
+        #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+        out: Option<String>,
+    },
 }
 
 #[derive(Args)]
@@ -254,15 +273,53 @@ pub struct Compare {
     /// Any key of the table [solve], such as ppo.learning_rate=3e-4; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
     settings: Vec<(Vec<String>, Value)>,
-    /// The folder of the runs and pages; what is finished there is not run again
-    #[arg(long, default_value = "comparison")]
+    /// The folder of the runs and pages; what is finished there is not run again, and any number of machines may draw from it
+    #[arg(long, default_value = "comparison", value_parser = NonEmptyStringValueParser::new())]
     pub out: String,
+    #[command(flatten)]
+    pub drawing: Drawing,
+}
+
+#[derive(Args)]
+pub struct Study {
+    /// The folder
+    pub folder: String,
+    #[command(flatten)]
+    pub drawing: Drawing,
+}
+
+/// How runs are drawn from a folder.
+#[derive(Args)]
+pub struct Drawing {
     /// Runs at a time; as many as there are processors by default
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Seconds between checkpoints of a run
+    #[arg(long, default_value_t = EVERY, value_parser = seconds)]
+    checkpoint_every: f64,
+    /// Seconds without a sign of life after which a run of another process is taken over
+    #[arg(long, default_value_t = 60.0, value_parser = one_second_or_more)]
+    expire_after: f64,
+    /// Try runs again that had failed
+    #[arg(long)]
+    retry: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub quiet: bool,
     /// Print one JSON object and nothing else
     #[arg(long)]
     pub json: bool,
+}
+
+impl Drawing {
+    pub fn options(&self) -> Options {
+        let expire_after = Duration::from_secs_f64(self.expire_after);
+        Options {
+            threads: self.threads.unwrap_or(0).into(),
+            checkpoint_every: Duration::from_secs_f64(self.checkpoint_every),
+            patience: Patience { expire_after, retry: self.retry, ..Patience::default() },
+        }
+    }
 }
 
 impl Compare {
@@ -438,6 +495,13 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if (0.0..=1e6).contains(&number) => Ok(number),
         _ => Err("expected a number of seconds from 0 to 1000000".into()),
+    }
+}
+
+fn one_second_or_more(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if (1.0..=1e6).contains(&number) => Ok(number),
+        _ => Err("expected a number of seconds from 1 to 1000000".into()),
     }
 }
 

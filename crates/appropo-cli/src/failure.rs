@@ -37,6 +37,9 @@ impl Failure {
                     | FileError::Older { .. }
                     | FileError::Unsuitable { .. }
                     | FileError::Taken { .. }
+                    | FileError::Page { .. }
+                    | FileError::OtherSettings { .. }
+                    | FileError::NoStudy { .. }
             ),
             Failure::Other(_) => false,
         };
@@ -75,6 +78,9 @@ fn command(error: &FileError) -> String {
         FileError::NotEmpty { path } => format!(", with \"appropo resume {}\"", path.display()),
         FileError::NotEnded { path, is_in_use: false } => {
             format!(" with \"appropo resume {}\"", path.display())
+        }
+        FileError::NoStudy { .. } => {
+            " with \"appropo compare PROBLEM... --methods NAME,... --out FOLDER\"".into()
         }
         FileError::NoRun { .. } => ", or begin one there with \"appropo solve PROBLEM --run\"".into(),
         FileError::Io { source, is_run, .. }
@@ -121,10 +127,9 @@ impl From<ExperimentError> for Failure {
             ExperimentError::Library(error) => Failure::Library(error),
             ExperimentError::Problem(diagnostic) => Failure::Problem(diagnostic),
             ExperimentError::Run(error) => Failure::Files(error),
-            ExperimentError::Folder { .. }
-            | ExperimentError::Taken { .. }
-            | ExperimentError::Twice { .. }
-            | ExperimentError::Other { .. } => Failure::Input(error.to_string()),
+            ExperimentError::Folder { .. } | ExperimentError::Twice { .. } => {
+                Failure::Input(error.to_string())
+            }
             other => Failure::Other(other.to_string()),
         }
     }

@@ -10,6 +10,7 @@ mod picture;
 mod progress;
 mod serve;
 mod shown;
+mod version;
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use appropo::error::Result;
 use appropo::problem::Problem;
 use appropo::solver::{Observer, Phase, Progress as Part, Round};
+use appropo_run::study::Progress as Study;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How often a line is written where there is no terminal.
@@ -27,18 +28,21 @@ pub struct Progress<'a> {
     is_quiet: bool,
 }
 
+/// A line that changes, which is hidden where there is no terminal or nothing is wanted.
+fn line_that_changes(is_hidden: bool) -> ProgressBar {
+    let target = match is_hidden {
+        true => ProgressDrawTarget::hidden(),
+        false => ProgressDrawTarget::stderr_with_hz(10),
+    };
+    let bar = ProgressBar::with_draw_target(None, target);
+    bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar
+}
+
 impl<'a> Progress<'a> {
     pub fn new(problem: &'a Problem, samples: u64, is_quiet: bool) -> Self {
         let (start, is_terminal) = (Instant::now(), std::io::stderr().is_terminal());
-        let target = if is_quiet || !is_terminal {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr_with_hz(10)
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(
-            ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()),
-        );
+        let bar = line_that_changes(is_quiet || !is_terminal);
         Self { problem, samples, start, before: None, shown: start, phase: None, bar, is_terminal, is_quiet }
     }
 
@@ -132,6 +136,43 @@ impl Observer for Progress<'_> {
 }
 
 impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// How far a study is: one line that changes on a terminal, and a line whenever it gets on where there is none.
+pub struct StudyProgress {
+    bar: ProgressBar,
+    shown: Instant,
+    line: String,
+    is_terminal: bool,
+    is_quiet: bool,
+}
+
+impl StudyProgress {
+    pub fn new(is_quiet: bool) -> Self {
+        let is_terminal = std::io::stderr().is_terminal();
+        let bar = line_that_changes(is_quiet || !is_terminal);
+        Self { bar, shown: Instant::now(), line: String::new(), is_terminal, is_quiet }
+    }
+
+    pub fn show(&mut self, progress: &Study) {
+        let every = if self.is_terminal { Duration::from_millis(100) } else { EVERY };
+        let line = progress.to_string();
+        if self.is_quiet || self.shown.elapsed() < every || line == self.line {
+            return;
+        }
+        self.shown = Instant::now();
+        match self.is_terminal {
+            true => self.bar.set_message(line.clone()),
+            false => eprintln!("{line}"),
+        }
+        self.line = line;
+    }
+}
+
+impl Drop for StudyProgress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

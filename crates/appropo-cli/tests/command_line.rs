@@ -427,3 +427,37 @@ fn oracles_that_learn_count_their_samples() {
     }
     assert_eq!(run("model").0, 0);
 }
+
+#[test]
+fn a_build_says_what_it_is() {
+    let (short, long) = (text(&appropo(&["-V"]).stdout), text(&appropo(&["--version"]).stdout));
+    assert!(short.starts_with(concat!("appropo ", env!("CARGO_PKG_VERSION"))), "{short}");
+    assert_eq!(short.lines().count(), 1);
+    for line in ["commit: ", "build: ", "compiler: rustc 1.", "format of runs: 2", "network instructions: "] {
+        assert!(long.lines().any(|found| found.starts_with(line)), "{line} is not in {long}");
+    }
+}
+
+#[test]
+fn shells_and_manuals_know_every_command() {
+    let help = text(&appropo(&["--help"]).stdout);
+    let commands: Vec<&str> = help
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty())
+        .collect();
+    assert!(commands.len() > 20 && commands.contains(&"watch"), "{commands:?}");
+    let folder = folder("manual");
+    let written = text(&appropo(&["man", "--out", folder.to_str().unwrap()]).stdout);
+    let overview = fs::read_to_string(folder.join("appropo.1")).unwrap();
+    let shells = ["bash", "zsh", "fish", "elvish", "powershell"];
+    let scripts = shells.map(|shell| text(&appropo(&["completions", shell]).stdout));
+    for command in commands.iter().filter(|name| !name.starts_with('-') && **name != "help") {
+        assert!(scripts.iter().all(|script| script.contains(command)), "{command}");
+        assert!(written.contains(&format!("appropo-{command}.1")), "{written}");
+        assert!(overview.contains(&format!("appropo\\-{command}")), "{command}");
+        let page = fs::read_to_string(folder.join(format!("appropo-{command}.1"))).unwrap();
+        assert!(page.contains(".SH SYNOPSIS") && page.contains("appropo"), "{page}");
+    }
+    assert_eq!(appropo(&["completions", "nushell"]).status.code(), Some(2));
+}

@@ -13,3 +13,4 @@ mod options;
 mod pareto;
 mod problem_file;
 mod runs;
+mod studies;

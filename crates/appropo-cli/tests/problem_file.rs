@@ -280,7 +280,8 @@ fn what_is_in_the_schema_can_be_read() {
 }
 
 const MODEL: &str = "discount = 1\n\
-                     environment = { model = \"a.drn\", rewards = [\"cost\"], reach = [\"goal\"], time = [\"busy\"], end = [\"done\"] }\n";
+                     environment = { model = \"a.drn\", rewards = [\"cost\"], reach = [\"goal\"], time = [\"busy\"], \
+                     average = [\"cost\"], end = [\"done\"] }\n";
 
 const LOGGED: &str = "discount = 0.9\nenvironment = { dataset = \"log.csv\", checksum = \"0\" }\n\
                       solve = { method = \"batch\", batch = { bound = 1, fitted = \"table\", gap = 1, n_iterations = 1, resamples = 2 } }\n";

@@ -1,29 +1,16 @@
 //! Methods on the same problems: many solves side by side, each a run in a folder of its own.
 
-use std::fmt::Write;
-use std::ops::Range;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::collections::HashSet;
+use std::ops::{ControlFlow, Range};
+use std::path::{Path, PathBuf};
 
-use appropo::certificate::Verdict;
-use appropo::error::Error as LibraryError;
 use appropo::options::Table;
-use appropo::outcome::Outcome;
 use appropo::problem::Direction;
 use appropo::registry::Registry;
-use appropo_file::{ProblemFile, Reader, written, written_solve};
-use appropo_run::about::{About, times};
-use appropo_run::page::{Page, is_page, render};
-use appropo_run::record::Recorder;
-use appropo_run::report::page;
-use appropo_run::{Directory, files, result, write_whole};
-use rayon::prelude::*;
-use serde::Serialize;
+use appropo_file::{ProblemFile, Reader, printable, written, written_solve};
+use appropo_run::study::{self, Compared, Job, LeftOut, Options, Planned, Progress, State, Study};
 
-use crate::{ExperimentError, Result, bar, pool};
-
-/// Seconds between checkpoints of a run.
-const EVERY: Duration = Duration::from_secs(60);
+use crate::{ExperimentError, Result};
 
 /// Which methods are compared, on what, and where their runs are written.
 #[derive(Debug, Clone)]
@@ -40,90 +27,30 @@ pub struct Comparison {
     pub settings: Table,
     /// The folder: PROBLEM/METHOD/SEED are runs, PROBLEM.html compares them.
     pub folder: PathBuf,
-    /// Runs at a time; 0 for as many as there are processors.
-    pub threads: usize,
 }
 
-/// What the runs of a method on a problem came to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Row {
-    /// The problem's name.
-    pub problem: String,
-    /// The method, as it was asked for.
-    pub method: String,
-    /// Runs.
-    pub runs: usize,
-    /// Those that ended feasible.
-    pub feasible: usize,
-    /// The median of the samples of those.
-    pub samples: Option<u64>,
-    /// The mean of the objective over them.
-    pub value: Option<f64>,
-    /// The mean share of the samples during which the mixture, as it was measured, lay outside.
-    pub outside: Option<f64>,
-    /// The median of the seconds of all runs.
-    pub seconds: f64,
-}
-
-/// A method that can't solve a problem.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct LeftOut {
-    /// The problem.
-    pub problem: String,
-    /// The method, as it was asked for.
-    pub method: String,
-    /// Why it can't.
-    pub why: String,
-}
-
-/// A comparison that is over, or was interrupted.
-#[derive(Debug, Serialize)]
-#[non_exhaustive]
-pub struct Compared {
-    /// A row for each problem and method.
-    pub rows: Vec<Row>,
-    /// What could not be run.
-    pub left_out: Vec<LeftOut>,
-    /// The pages that compare runs.
-    pub pages: Vec<PathBuf>,
-    /// Whether runs are missing because it was interrupted.
-    pub is_interrupted: bool,
-}
-
-/// A solve with its folder.
-struct Job {
+/// A solve, as it was asked for.
+struct Solve {
     file: ProblemFile,
-    method: String,
-    text: String,
-    folder: PathBuf,
+    planned: Planned,
 }
 
 impl Comparison {
-    /// Runs what is not there yet, and compares all. Once `is_interrupted` says so, runs write a checkpoint and end, and the
-    /// same call goes on from there.
-    pub fn run(&self, is_interrupted: &(dyn Fn() -> bool + Sync)) -> Result<Compared> {
-        let (jobs, left_out) = self.jobs()?;
-        let shown = bar(jobs.len() as u64, "comparison");
-        let solve = |job: &Job| {
-            let is_done = job.solve(is_interrupted)?;
-            shown.inc(1);
-            Ok(is_done)
-        };
-        let done: Vec<bool> =
-            pool(self.threads)?.install(|| jobs.par_iter().map(solve).collect::<Result<_>>())?;
-        shown.finish_and_clear();
-        let ended: Vec<&Job> =
-            jobs.iter().zip(&done).filter(|(_, is_done)| **is_done).map(|(job, _)| job).collect();
-        let rows = self.rows(&ended)?;
-        let pages = self.pages(&ended)?;
-        Ok(Compared { rows, left_out, pages, is_interrupted: ended.len() < jobs.len() })
+    /// Runs what is not there yet, and compares all. Where `watch`, which is told how far it is, does not go on, runs write a
+    /// checkpoint and end, and the same call goes on from there. Any number of processes may do the same at the same time.
+    pub fn run(
+        &self,
+        options: &Options,
+        watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Compared> {
+        let (solves, left_out) = self.solves()?;
+        compared(&self.folder, &solves, left_out, options, watch)
     }
 
-    fn jobs(&self) -> Result<(Vec<Job>, Vec<LeftOut>)> {
+    fn solves(&self) -> Result<(Vec<Solve>, Vec<LeftOut>)> {
         let registry = Registry::standard();
-        let (mut jobs, mut left_out) = (Vec::<Job>::new(), Vec::new());
+        let (mut solves, mut left_out) = (Vec::<Solve>::new(), Vec::new());
+        let mut names = HashSet::new();
         for problem in &self.problems {
             // What is wrong with the problem itself is no method's fault.
             Reader::default().load(problem)?;
@@ -139,16 +66,16 @@ impl Comparison {
                     };
                     let text = written(&file.problem, &registry)
                         + &written_solve(&file.problem, file.method.as_ref(), &file.budget, seed, &registry)?;
-                    let name = method.replace(':', "-");
-                    let folder = self.folder.join(file.problem.name()).join(name).join(seed.to_string());
-                    if let Some(job) = jobs.iter().find(|job| job.folder == folder) {
-                        return Err(ExperimentError::Twice { path: job.folder.clone() });
+                    let problem = file.problem.name().to_owned();
+                    let planned = Planned { problem, method: method.clone(), seed, text };
+                    if !names.insert(planned.name()) {
+                        return Err(ExperimentError::Twice { path: self.folder.join(planned.name().path()) });
                     }
-                    jobs.push(Job { file, method: method.clone(), text, folder });
+                    solves.push(Solve { file, planned });
                 }
             }
         }
-        Ok((jobs, left_out))
+        Ok((solves, left_out))
     }
 
     /// A problem as a method solves it.
@@ -163,182 +90,67 @@ impl Comparison {
         file.method.check(&file.problem)?;
         Ok(file)
     }
-
-    fn rows(&self, ended: &[&Job]) -> Result<Vec<Row>> {
-        groups(ended)
-            .map(|group| {
-                let outcomes = group.iter().map(|job| job.outcome()).collect::<Result<Vec<_>>>()?;
-                Ok(row(group, &outcomes))
-            })
-            .collect()
-    }
-
-    /// One page a problem.
-    fn pages(&self, ended: &[&Job]) -> Result<Vec<PathBuf>> {
-        let mut paths = Vec::new();
-        for group in ended.chunk_by(|a, b| a.file.problem.name() == b.file.problem.name()) {
-            let pages = group.iter().map(|job| job.page()).collect::<Result<Vec<_>>>()?;
-            let path = self.folder.join(format!("{}.html", group[0].file.problem.name()));
-            let is_free = !path.exists() || std::fs::read(&path).is_ok_and(|bytes| is_page(&bytes));
-            if !is_free {
-                return Err(ExperimentError::Taken { path });
-            }
-            write_whole(&path, render(&pages).as_bytes())?;
-            paths.push(path);
-        }
-        Ok(paths)
-    }
 }
 
-impl Job {
-    /// Solves into the folder, goes on there, or does nothing where it is done. Returns whether it is.
-    fn solve(&self, is_interrupted: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
-        if is_interrupted() {
-            return Ok(self.folder.join(files::RESULT).is_file());
-        }
-        let ProblemFile { problem, method, budget, seed, .. } = &self.file;
-        let (recorder, from) = if self.folder.join(files::RUN).is_file() {
-            let directory = Directory::open(&self.folder)?;
-            if !directory.read_text(files::PROBLEM)?.starts_with(&self.text) {
-                return Err(ExperimentError::Other { path: self.folder.clone() });
+/// Runs what is not there yet of all that a folder plans, and compares all, as [`Comparison::run`] does. What refers to
+/// environments of another program is left out.
+pub fn join(
+    folder: &Path,
+    options: &Options,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Compared> {
+    let (mut solves, mut left_out) = (Vec::new(), Vec::new());
+    let study = Study::open(folder)?;
+    for planned in study.planned()? {
+        let name = planned.name();
+        let read = Reader::default().read(&printable(&planned.problem), &name.to_string(), &planned.text);
+        let why = match read {
+            Ok(file) if file.problem.env().is_external() && study.state(&name)? != State::Done => {
+                "its world is Python's; its runs are drawn by the program that planned them, with ap.study"
+                    .into()
             }
-            if directory.has(files::RESULT) {
-                return Ok(true);
+            Ok(file) => {
+                solves.push(Solve { file, planned });
+                continue;
             }
-            Recorder::resume(directory, problem, EVERY)?
-        } else {
-            let about = About {
-                version: env!("CARGO_PKG_VERSION").into(),
-                problem: problem.name().into(),
-                seed: *seed,
-                command: format!("appropo solve {}", files::PROBLEM),
-            };
-            let made = self.folder.parent().map_or(Ok(()), std::fs::create_dir_all);
-            made.map_err(|source| ExperimentError::Folder { path: self.folder.clone(), source })?;
-            (Recorder::begin(&self.folder, &about, problem, &self.text, EVERY)?, None)
+            Err(error) => error.to_string(),
         };
-        let mut recorder = recorder.interrupted_by(is_interrupted);
-        let outcome = match from {
-            Some(from) => problem.resume(method.as_ref(), budget, *seed, from, &mut recorder),
-            None => problem.solve(method.as_ref(), budget, *seed, &mut recorder),
-        };
-        recorder.take_failure()?;
-        match outcome {
-            Err(LibraryError::Interrupted) => Ok(false),
-            Ok(outcome) if matches!(outcome.failure(), Some(LibraryError::Interrupted)) => Ok(false),
-            outcome => {
-                recorder.finish(&outcome?)?;
-                Ok(true)
-            }
+        let left = LeftOut { problem: planned.problem, method: planned.method, why };
+        if !left_out.contains(&left) {
+            left_out.push(left);
         }
     }
-
-    fn outcome(&self) -> Result<(Outcome, f64)> {
-        let directory = Directory::read(&self.folder)?;
-        let outcome = result::read(&directory, &self.file.problem, None)?;
-        Ok((outcome, times(&directory).total()))
-    }
-
-    fn page(&self) -> Result<Page> {
-        let mut page = page(&Directory::read(&self.folder)?, &self.file.problem)?;
-        page.group = self.method.clone();
-        page.name = format!("{}: {}, seed {}", page.name, self.method, self.file.seed);
-        Ok(page)
-    }
+    compared(folder, &solves, left_out, options, watch)
 }
 
-/// The runs of one method on one problem after another.
-fn groups<'a, 'b>(jobs: &'a [&'b Job]) -> impl Iterator<Item = &'a [&'b Job]> {
-    jobs.chunk_by(|a, b| (a.file.problem.name(), &a.method) == (b.file.problem.name(), &b.method))
+fn compared(
+    folder: &Path,
+    solves: &[Solve],
+    left_out: Vec<LeftOut>,
+    options: &Options,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Compared> {
+    let jobs: Vec<Job> = solves.iter().map(Solve::job).collect();
+    let study = Study::create(folder)?;
+    study::run(&study, &jobs, options, watch)?;
+    Ok(study::compare(&study, &jobs, left_out)?)
 }
 
-fn row(jobs: &[&Job], outcomes: &[(Outcome, f64)]) -> Row {
-    let tolerance = jobs[0].file.budget.tolerance;
-    let feasible: Vec<&Outcome> =
-        outcomes.iter().map(|(outcome, _)| outcome).filter(|o| o.verdict() == Verdict::Feasible).collect();
-    let mut samples: Vec<u64> = feasible.iter().map(|outcome| outcome.samples).collect();
-    samples.sort_unstable();
-    let mut seconds: Vec<f64> = outcomes.iter().map(|(_, seconds)| *seconds).collect();
-    seconds.sort_unstable_by(f64::total_cmp);
-    let values = feasible.iter().filter_map(|outcome| outcome.objective.as_ref()?.value);
-    let outside = outcomes.iter().filter_map(|(outcome, _)| outside(outcome, tolerance));
-    Row {
-        problem: jobs[0].file.problem.name().into(),
-        method: jobs[0].method.clone(),
-        runs: outcomes.len(),
-        feasible: feasible.len(),
-        samples: samples.get(samples.len() / 2).copied(),
-        value: mean(values),
-        outside: mean(outside),
-        seconds: seconds[seconds.len() / 2],
-    }
-}
-
-/// The share of the samples after which the mixture was measured to lie outside; `None` where nothing was sampled.
-fn outside(outcome: &Outcome, tolerance: f64) -> Option<f64> {
-    let (mut before, mut out) = (0, 0);
-    for line in &outcome.history.lines {
-        let taken = line.samples.saturating_sub(before);
-        out += if line.distance > tolerance { taken } else { 0 };
-        before = line.samples;
-    }
-    (before > 0).then(|| out as f64 / before as f64)
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-    (count > 0.0).then(|| sum / count)
-}
-
-impl Compared {
-    /// The table, what was left out and why, and where the pages are.
-    pub fn text(&self) -> String {
-        let head = ["problem", "method", "feasible", "samples", "value", "outside", "time"];
-        let mut lines = vec![head.map(String::from)];
-        lines.extend(self.rows.iter().map(|row| {
-            [
-                row.problem.clone(),
-                row.method.clone(),
-                format!("{} of {}", row.feasible, row.runs),
-                row.samples.map_or("-".into(), |samples| samples.to_string()),
-                row.value.map_or("-".into(), |value| format!("{value:.4}")),
-                row.outside.map_or("-".into(), |share| format!("{:.0}%", 100.0 * share)),
-                format!("{:.1} s", row.seconds),
-            ]
-        }));
-        let mut text = String::new();
-        for line in lines.iter().filter(|_| !self.rows.is_empty()) {
-            let widths =
-                (0..head.len()).map(|i| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0));
-            let cells = line.iter().zip(widths).enumerate().map(|(i, (cell, width))| {
-                if i < 2 || i + 1 == head.len() {
-                    format!("{cell:<width$}")
-                } else {
-                    format!("{cell:>width$}")
-                }
-            });
-            let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
-        }
-        for LeftOut { problem, method, why } in &self.left_out {
-            let _ = writeln!(text, "\n{problem}, {method}: {why}");
-        }
-        for path in &self.pages {
-            let _ = writeln!(text, "\n{}", path.display());
-        }
-        text
-    }
-
-    /// One JSON object.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+impl Solve {
+    fn job(&self) -> Job<'_> {
+        let ProblemFile { problem, method, budget, .. } = &self.file;
+        let planned = self.planned.clone();
+        Job { planned, problem, method: method.as_ref(), budget, explain: &|error| error.to_string() }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use appropo_run::study::Row;
+
     use super::*;
 
-    fn comparison(folder: &std::path::Path, threads: usize) -> Comparison {
+    fn comparison(folder: &Path) -> Comparison {
         let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
         Comparison {
             problems: named(&["mars-rover", "mars-rover-diverse"]),
@@ -347,8 +159,15 @@ mod tests {
             objective: None,
             settings: Table::new([("samples", 300_u64)]),
             folder: folder.to_owned(),
-            threads,
         }
+    }
+
+    fn on(threads: usize) -> Options {
+        Options { threads, ..Options::default() }
+    }
+
+    fn go_on(_: &Progress) -> ControlFlow<()> {
+        ControlFlow::Continue(())
     }
 
     fn folder(name: &str) -> PathBuf {
@@ -357,7 +176,7 @@ mod tests {
         folder
     }
 
-    fn rounds(folder: &std::path::Path) -> Vec<u8> {
+    fn rounds(folder: &Path) -> Vec<u8> {
         std::fs::read(folder.join("mars-rover/rcpo/4").join("rounds.jsonl")).unwrap()
     }
 
@@ -365,8 +184,8 @@ mod tests {
     #[test]
     fn what_is_finished_is_not_run_again() {
         let (one, two) = (folder("one"), folder("two"));
-        let first = comparison(&one, 1).run(&|| false).unwrap();
-        let second = comparison(&two, 2).run(&|| false).unwrap();
+        let first = comparison(&one).run(&on(1), &mut go_on).unwrap();
+        let second = comparison(&two).run(&on(2), &mut go_on).unwrap();
         assert_eq!(rounds(&one), rounds(&two));
         let known = |row: &Row| (row.method.clone(), row.feasible, row.samples, row.outside);
         assert!(first.rows.iter().map(known).eq(second.rows.iter().map(known)));
@@ -376,18 +195,22 @@ mod tests {
         assert_eq!((left_out.problem.as_str(), left_out.method.as_str()), ("mars-rover-diverse", "rcpo"));
         assert!(left_out.why.contains("half-spaces only"), "{}", left_out.why);
         // The seconds are those that were measured then.
-        assert_eq!(comparison(&one, 2).run(&|| false).unwrap().rows, first.rows);
-        let other = Comparison { settings: Table::new([("samples", 400_u64)]), ..comparison(&one, 1) };
-        assert!(matches!(other.run(&|| false), Err(ExperimentError::Other { .. })));
+        assert_eq!(comparison(&one).run(&on(2), &mut go_on).unwrap().rows, first.rows);
+        let other = Comparison { settings: Table::new([("samples", 400_u64)]), ..comparison(&one) };
+        let refused = other.run(&on(1), &mut go_on);
+        assert!(matches!(refused, Err(ExperimentError::Run(appropo_run::Error::OtherSettings { .. }))));
         [one, two].iter().for_each(|folder| std::fs::remove_dir_all(folder).unwrap());
     }
 
     #[test]
     fn what_was_interrupted_goes_on() {
         let folder = folder("interrupted");
-        let stopped = comparison(&folder, 1).run(&|| true).unwrap();
-        assert!(stopped.is_interrupted && stopped.rows.is_empty());
-        assert!(!comparison(&folder, 1).run(&|| false).unwrap().is_interrupted);
+        let stopped = comparison(&folder).run(&on(1), &mut |_| ControlFlow::Break(())).unwrap();
+        assert!(stopped.is_interrupted);
+        // All that is left is in the folder.
+        let joined = join(&folder, &on(1), &mut go_on).unwrap();
+        assert!(!joined.is_interrupted && joined.failed.is_empty());
+        assert_eq!(joined.rows.len(), 5);
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

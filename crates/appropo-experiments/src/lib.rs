@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub use apprenticeship::{Apprenticeship, apprenticeship};
-pub use compare::{Compared, Comparison, LeftOut, Row};
+pub use compare::{Comparison, join};
 pub use reproduce::reproduce;
 
 /// Why an experiment could not be done.
@@ -34,15 +34,9 @@ pub enum ExperimentError {
     /// A file can't be written.
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: std::io::Error },
-    /// Something else lies where a page is to be written.
-    #[error("{} is there already and no report of appropo; remove it, or choose another folder", path.display())]
-    Taken { path: PathBuf },
     /// Two solves of a comparison would be one run.
     #[error("{} would be two runs; name every problem and every method once", path.display())]
     Twice { path: PathBuf },
-    /// A run was begun with other settings.
-    #[error("{} is a run with other settings; choose another folder, or remove it", path.display())]
-    Other { path: PathBuf },
     /// A figure can't be drawn.
     #[error("{0}")]
     Figure(String),

@@ -81,6 +81,10 @@ pub fn of_files(error: FileError) -> PyErr {
             "{} holds no run that has ended; go on with it by ap.resume if it was killed",
             path.display()
         )),
+        FileError::NoStudy { path } => RunError::new_err(format!(
+            "{} holds no study: it has no folder .study; begin one there with ap.study(problems, methods, seeds, folder)",
+            path.display()
+        )),
         _ => RunError::new_err(error.to_string()),
     }
 }

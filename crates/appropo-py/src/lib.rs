@@ -16,6 +16,7 @@ mod record;
 mod set;
 mod solve;
 mod space;
+mod study;
 mod workers;
 mod world;
 
@@ -51,6 +52,8 @@ mod _appropo {
     use super::set::ConvexSet;
     #[pymodule_export]
     use super::solve::{outcome, resume, solve, verify};
+    #[pymodule_export]
+    use super::study::Study;
     #[pymodule_export]
     use super::workers::Worker;
     #[pymodule_export]

@@ -302,6 +302,12 @@ impl Problem {
         self.text(plan).map_err(|error| of_library(&error))
     }
 
+    /// Whether its environment is Python's.
+    #[getter]
+    fn is_external(&self) -> bool {
+        self.problem.env().is_external()
+    }
+
     /// What is Python's and was not given, if anything is.
     #[getter]
     fn missing(&self) -> Option<String> {
@@ -331,7 +337,7 @@ fn problem_of(directory: &Directory, externals: &Externals) -> PyResult<ProblemF
 }
 
 impl Problem {
-    fn of_file(file: ProblemFile, externals: Externals) -> Self {
+    pub(crate) fn of_file(file: ProblemFile, externals: Externals) -> Self {
         let (raised, of_sets) = (Raised::default(), Vec::new());
         Self { problem: file.problem, externals, settings: file.settings, raised, of_sets }
     }

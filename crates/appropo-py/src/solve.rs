@@ -118,9 +118,9 @@ pub fn verify(
     Ok(verified(&verification.lines, &verification.outcome))
 }
 
-/// What a solve may take, with the workers that play for it where there are any.
+/// What a solve may take: it ends with Ctrl-C, and workers play for it where there are any.
 fn within(problem: &Problem, plan: &Plan, workers: Option<Bound<PyAny>>) -> PyResult<Budget> {
-    let budget = plan.budget.clone();
+    let budget = plan.budget.clone().until(stop(problem.raised.clone()));
     Ok(match workers {
         None => budget,
         Some(pool) => budget.on(Arc::new(Pool::new(&pool, problem.raised.clone())?)),
@@ -137,8 +137,7 @@ fn recorded(
 ) -> Solved {
     let Plan { method, seed, .. } = plan;
     let Some(folder) = folder else {
-        let budget = budget.clone().until(stop(problem.raised.clone()));
-        return Ok(problem.problem.solve(method.as_ref(), &budget, *seed, &mut watch)?);
+        return Ok(problem.problem.solve(method.as_ref(), budget, *seed, &mut watch)?);
     };
     let text = problem.text(plan)?;
     let mut recorder = Recorder::begin(folder, &problem.about(plan), &problem.problem, &text, every)?;

@@ -234,6 +234,8 @@ def test_a_table_is_planned_in_exactly(name):
         ("bandit", {}),
         ("cart-pole", {"horizon": 500}),
         ("point-mass", {"horizon": 50}),
+        ("arm", {"horizon": 50}),
+        ("lander", {"horizon": 50}),
         ("garnet", {}),
         ("gridworld", {}),
     ],

@@ -1,6 +1,8 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -150,15 +152,7 @@ impl Directory {
     }
 
     fn sealed_json(&self, name: &str, content: &impl Serialize) -> Result<String> {
-        #[derive(Serialize)]
-        struct Versioned<'a, T> {
-            format: u32,
-            #[serde(flatten)]
-            content: &'a T,
-        }
-        let text = serde_json::to_string_pretty(&Versioned { format: FORMAT, content })
-            .map_err(|error| damaged(&self.file(name), error.to_string()))?;
-        Ok(sealed::seal_json(&text))
+        sealed_json(&self.file(name), content)
     }
 
     /// Writes text whose comments begin with `#`, with its checksum.
@@ -207,22 +201,73 @@ impl Directory {
     }
 }
 
+/// A JSON object with its format and checksum, as the file at `path` holds it.
+pub(crate) fn sealed_json(path: &Path, content: &impl Serialize) -> Result<String> {
+    #[derive(Serialize)]
+    struct Versioned<'a, T> {
+        format: u32,
+        #[serde(flatten)]
+        content: &'a T,
+    }
+    let text = serde_json::to_string_pretty(&Versioned { format: FORMAT, content })
+        .map_err(|error| damaged(path, error.to_string()))?;
+    Ok(sealed::seal_json(&text))
+}
+
 /// Writes a file, whole or not at all: under another name, flushed to the disk, then renamed.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!("{TEMPORARY}{name}"));
-    let written = File::create(&temporary)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&temporary, path));
+    write_by(path.with_file_name(format!("{TEMPORARY}{name}")), path, bytes)
+}
+
+/// Writes a file, whole or not at all, that other processes may write at the same time.
+pub(crate) fn write_shared(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_by(temporary(path), path, bytes)
+}
+
+fn write_by(temporary: PathBuf, path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // What a full disk left of it takes up room that others need.
         let _ = fs::remove_file(&temporary);
     }
     written.map_err(io(path, "written"))?;
-    // The new name is safe once the folder is.
+    flush_folder_of(path)
+}
+
+/// Writes a file, whole or not at all, unless it is there already. Returns whether it is new.
+pub(crate) fn write_once(path: &Path, bytes: &[u8]) -> Result<bool> {
+    let temporary = temporary(path);
+    let written = write_new(&temporary, bytes).and_then(|()| match fs::hard_link(&temporary, path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        // Some file systems have no hard links.
+        Err(_) if path.exists() => Ok(false),
+        Err(_) => fs::rename(&temporary, path).map(|()| true),
+        Ok(()) => Ok(true),
+    });
+    let _ = fs::remove_file(&temporary);
+    let is_new = written.map_err(io(path, "written"))?;
+    flush_folder_of(path)?;
+    Ok(is_new)
+}
+
+/// A name beside a file that no other process uses.
+fn temporary(path: &Path) -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
+    let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    path.with_file_name(format!("{TEMPORARY}{process}-{time}-{count}-{name}"))
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// A new name is safe once its folder is.
+pub(crate) fn flush_folder_of(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(io(folder, "written"))
 }
@@ -284,6 +329,8 @@ fn lock(path: &Path) -> Result<File> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::InUse { path: path.to_owned() }),
+        // Some network file systems have no locks; whoever writes there must be alone by other means.
+        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(file),
         Err(TryLockError::Error(error)) => Err(io(&place, "locked")(error)),
     }
 }

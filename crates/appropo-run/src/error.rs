@@ -47,6 +47,9 @@ pub enum Error {
     /// Something is where a new file is to be.
     #[error("{} is there already; remove it, or choose another name", path.display())]
     Taken { path: PathBuf },
+    /// Something else lies where a page is to be written.
+    #[error("{} is there already and no report of appropo; remove it, or choose another folder", path.display())]
+    Page { path: PathBuf },
     /// The library refused.
     #[error(transparent)]
     Library(#[from] appropo::error::Error),
@@ -56,6 +59,12 @@ pub enum Error {
     /// The folder for a new run holds something else.
     #[error("{} is not empty; choose another folder, or resume the run if it holds one", path.display())]
     NotEmpty { path: PathBuf },
+    /// A run of a study was begun with other settings.
+    #[error("{} is a run with other settings; choose another folder, or remove it", path.display())]
+    OtherSettings { path: PathBuf },
+    /// There is no study in the folder.
+    #[error("{} holds no study: it has no folder .study; name the folder of one, or begin one there", path.display())]
+    NoStudy { path: PathBuf },
     /// There is no run in the folder.
     #[error("{} holds no run: it has no file run.json; name the folder of a run", path.display())]
     NoRun { path: PathBuf },

@@ -25,6 +25,7 @@ pub mod report;
 pub mod result;
 mod sealed;
 pub mod stop;
+pub mod study;
 pub mod tensorboard;
 pub mod verify;
 

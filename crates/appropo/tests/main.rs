@@ -17,6 +17,7 @@ mod explicit;
 mod lagrangian;
 mod last_iterate;
 mod learning;
+mod machines;
 mod maximizing;
 mod options;
 mod oracles;

@@ -9,6 +9,7 @@ mod pareto;
 mod play;
 mod record;
 mod report;
+mod shell;
 mod solve;
 mod verify;
 mod watch;
@@ -47,6 +48,7 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Minimize(arguments) => solve::optimize(arguments, Direction::Minimize),
         Command::Pareto(arguments) => pareto::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Study(arguments) => compare::join(arguments),
         Command::Reproduce(arguments) => {
             let threads = arguments.threads.unwrap_or(0).into();
             Ok(Output::of(reproduce(Path::new(&arguments.out), arguments.quick, threads)?))
@@ -54,6 +56,8 @@ pub fn run(command: &Command) -> Result<Output, Failure> {
         Command::Check { problem, explain, overrides } => check::run(problem, *explain, overrides),
         Command::Schema => Ok(Output::of(format!("{:#}\n", schema(&Registry::standard())))),
         Command::List => Ok(Output::of(list::run(&Registry::standard()))),
+        Command::Completions { shell } => Ok(shell::completions(*shell)),
+        Command::Man { out } => shell::manual(out.as_deref()),
     }
 }
 

@@ -78,6 +78,7 @@ from .sets import (
     Slab,
 )
 from .solve import maximize, minimize, resume, solve
+from .study import Run, Study, study
 from .utilities import Utility, entropy, smooth_minimum, squared_distance
 from .workers import Processes, Ray
 
@@ -144,6 +145,7 @@ __all__ = [
     "Ray",
     "Result",
     "ReverseKLBall",
+    "Run",
     "SAC",
     "RunError",
     "SecondOrderCone",
@@ -152,6 +154,7 @@ __all__ = [
     "Simplex",
     "Slab",
     "StateAugmented",
+    "Study",
     "Transition",
     "Universal",
     "Utility",
@@ -172,4 +175,5 @@ __all__ = [
     "smooth_minimum",
     "solve",
     "squared_distance",
+    "study",
 ]

@@ -548,6 +548,11 @@ class Problem:
         """
         Steps after which an episode is cut off.
         """
+    @property
+    def is_external(self, /) -> bool:
+        """
+        Whether its environment is Python's.
+        """
     @staticmethod
     def load(name_or_path: str) -> Problem:
         """
@@ -589,6 +594,35 @@ class Problem:
     def world(self, /) -> World:
         """
         The environment, to act in.
+        """
+
+@final
+class Study:
+    """
+    A study in a folder.
+    """
+    def __new__(cls, /, folder: str | PathLike[str], runs: SupportsGetItem[int, tuple[Problem, Plan, str]], left_out: SupportsGetItem[int, tuple[str, str, str]], planned: set[str] | None = None) -> Study:
+        """
+        Plans solves in a folder: problems, how to solve them, and what that is called; `left_out` are
+        problems that methods can't solve, with the reasons. Besides, it has those of `planned`,
+        by their names, that are planned there already and need nothing of Python's.
+        """
+    def compare(self, /) -> tuple[str, str]:
+        """
+        Compares the runs that have ended: a table as text, and everything as JSON.
+        """
+    def draw(self, /, threads: SupportsIndex, checkpoint_every: SupportsFloat | SupportsIndex, expire_after: SupportsFloat | SupportsIndex, retry: bool, watch: Any | None = None) -> bool:
+        """
+        Draws runs until all have ended, here or elsewhere. `watch(progress)` is called now and then, unless it is None; it
+        ends the drawing by returning False. Returns whether all have ended.
+        """
+    def runs(self, /) -> list[tuple[str, str, int]]:
+        """
+        The problems, methods and seeds of the runs, in the order of `states`.
+        """
+    def states(self, /) -> list[tuple[str, str, str, Path]]:
+        """
+        The runs, by name: how far each is, what went wrong, and where it is once it has ended.
         """
 
 @final

@@ -53,6 +53,11 @@ class Progress:
             text += f", open: {', '.join(line['open'])}"
         self._show(text)
 
+    def study(self, text: str) -> None:
+        """Shows how far a study is."""
+        if self._is_due():
+            self._show(text)
+
     def _is_due(self) -> bool:
         now = time.monotonic()
         is_due = now - self._shown >= 0.1

@@ -9,6 +9,7 @@ mod simulator;
 mod spec;
 mod tabular;
 
+pub mod arm;
 pub mod bandit;
 pub mod cart_pole;
 pub mod cliff_walking;
@@ -19,6 +20,7 @@ pub mod external;
 pub mod frozen_lake;
 pub mod garnet;
 pub mod gridworld;
+pub mod lander;
 pub mod logged;
 pub mod mars_rover;
 pub mod point_mass;
@@ -148,7 +150,7 @@ impl fmt::Debug for dyn Environment {
 }
 
 /// The environments that problems can name, in the order in which they are listed.
-pub(crate) static ENTRIES: [&EnvEntry; 13] = [
+pub(crate) static ENTRIES: [&EnvEntry; 15] = [
     &mars_rover::ENTRY,
     &deep_sea_treasure::ENTRY,
     &resource_gathering::ENTRY,
@@ -157,6 +159,8 @@ pub(crate) static ENTRIES: [&EnvEntry; 13] = [
     &bandit::ENTRY,
     &cart_pole::ENTRY,
     &point_mass::ENTRY,
+    &arm::ENTRY,
+    &lander::ENTRY,
     &garnet::ENTRY,
     &gridworld::ENTRY,
     &explicit::ENTRY,

@@ -5,6 +5,19 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+/// The instruction set that this processor lets networks use.
+pub fn instructions() -> &'static str {
+    match Arch::new() {
+        #[cfg(target_arch = "x86_64")]
+        Arch::V4(_) => "AVX-512",
+        #[cfg(target_arch = "x86_64")]
+        Arch::V3(_) => "AVX2",
+        #[cfg(target_arch = "aarch64")]
+        Arch::Neon(_) => "NEON",
+        _ => "scalar",
+    }
+}
+
 /// The instruction set for loops over entries. They wait for memory and for divisions, so that AVX-512 gains nothing,
 /// while its stores to the addresses that allocators give are up to three times slower than AVX2's (Zen 4).
 pub(super) fn elementwise(arch: Arch) -> Arch {

@@ -48,6 +48,7 @@ mod shape;
 pub use activation::Activation;
 pub(crate) use activation::tanh;
 pub use initialize::Gains;
+pub use kernel::instructions;
 pub use mlp::{Layer, Mlp, Order};
 pub use optimizer::{Optimizer, Rule, clip};
 pub use scratch::{Head, Scratch};

@@ -1,13 +1,21 @@
 use std::collections::VecDeque;
 
 use super::chain::Chain;
-use super::end_components::{EndComponents, EndlessClasses, Predecessors};
+use super::end_components::{EndComponents, Predecessors};
+use super::endless_classes::EndlessClasses;
 use crate::env::TabularMdp;
 use crate::error::Result;
 use crate::measurement::Measures;
 use crate::vector::rounding;
 
 const ROUNDS: usize = 1000;
+/// Sweeps before the first evaluation: until values settle, relative to the largest reward, but not more than these, and than
+/// so many transitions take.
+const SETTLED: f64 = 1e-10;
+const MOST_SWEEPS: usize = 10_000;
+const MOST_WORK: usize = 2_000_000_000;
+/// How closely policies on the way are evaluated, relative to the largest value.
+const ROUGHLY: f64 = 1e-8;
 /// A switch must gain more than rounding, or equal actions would be swapped for ever.
 const GAIN: f64 = 1e-13;
 
@@ -149,14 +157,30 @@ impl Component {
         let rewards = model.rewards(lam);
         let largest = rewards.iter().fold(0.0, |m: f64, r| m.max(r.abs()));
         let everywhere = vec![true; model.states()];
-        let mut actions: Vec<u32> = (0..model.states())
-            .map(|state| {
-                let choices = model.choices_of(state);
-                let best = choices.clone().max_by(|a, b| rewards[*a].total_cmp(&rewards[*b]).then(b.cmp(a)));
-                (best.unwrap_or(choices.start) - choices.start) as u32
-            })
-            .collect();
+        let worth = |choice: usize, bias: &[f64]| {
+            let row = model.outcomes_of(choice);
+            rewards[choice] + row.iter().map(|t| t.probability * bias[t.next as usize]).sum::<f64>()
+        };
         let mut bias = vec![0.0; model.states()];
+        for _ in 0..MOST_SWEEPS.min(MOST_WORK / model.transitions().max(1)) {
+            let best = |state: usize| {
+                model.choices_of(state).map(|choice| worth(choice, &bias)).fold(f64::NEG_INFINITY, f64::max)
+            };
+            // Half a step at a time, so that rounds are no trouble.
+            let mut next: Vec<f64> = (0..model.states()).map(|s| 0.5 * (bias[s] + best(s))).collect();
+            let changes = next.iter().zip(&bias).map(|(next, bias)| next - bias);
+            let (least, most) =
+                changes.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+            let first = next[0];
+            next.iter_mut().for_each(|v| *v -= first);
+            bias = next;
+            if most - least <= SETTLED * largest {
+                break;
+            }
+        }
+        let mut actions = vec![0; model.states()];
+        self.improve(&bias, 0.0, &worth, &mut actions);
+        let mut accuracy = ROUGHLY;
         for _ in 0..ROUNDS {
             let reward =
                 |state: usize, actions: &[u32]| rewards[model.choice(state, actions[state] as usize)];
@@ -170,41 +194,51 @@ impl Component {
                 }
             }
             // The first of the best.
-            let of_states = (0..model.states()).filter_map(|state| Some((classes.of(state)?, state)));
-            let best = of_states.max_by(|(a, s), (b, t)| gains[*a].total_cmp(&gains[*b]).then(t.cmp(s)));
+            let references = classes.most_frequent(&frequencies).into_iter().enumerate();
+            let references = references.filter_map(|(class, state)| Some((class, state?)));
+            let best = references.max_by(|(a, _), (b, _)| gains[*a].total_cmp(&gains[*b]).then(b.cmp(a)));
             let Some((class, reference)) = best else { break };
             self.lead_to(|state| classes.of(state) == Some(class), &mut actions);
 
             let mut others = everywhere.clone();
             others[reference] = false;
+            let level = bias[reference];
+            bias.iter_mut().for_each(|v| *v -= level);
             let chain = Chain::deterministic(model, 1.0, &others, &actions);
-            bias[reference] = 0.0;
-            chain.values(|state| reward(state, &actions) - gains[class], 0.0, &mut bias)?;
+            chain.values(|state| reward(state, &actions) - gains[class], accuracy, &mut bias)?;
 
             let scale = bias.iter().fold(largest, |m: f64, v| m.max(v.abs()));
-            let worth = |choice: usize| {
-                let row = model.outcomes_of(choice);
-                rewards[choice] + row.iter().map(|t| t.probability * bias[t.next as usize]).sum::<f64>()
-            };
-            let mut is_best = true;
-            let mut improved = actions.clone();
-            for state in 0..model.states() {
-                let choices = model.choices_of(state);
-                let mut most = worth(model.choice(state, actions[state] as usize)) + GAIN * scale;
-                for choice in choices.clone() {
-                    let found = worth(choice);
-                    if found > most {
-                        (most, is_best) = (found, false);
-                        improved[state] = (choice - choices.start) as u32;
-                    }
+            if !self.improve(&bias, accuracy.max(GAIN) * scale, &worth, &mut actions) {
+                if accuracy == 0.0 {
+                    break;
                 }
+                accuracy = 0.0;
             }
-            if is_best {
-                break;
-            }
-            actions = improved;
         }
         Ok((actions, bias))
+    }
+
+    /// Takes actions that are worth more than those taken by a margin; whether there are any.
+    fn improve(
+        &self,
+        bias: &[f64],
+        margin: f64,
+        worth: &dyn Fn(usize, &[f64]) -> f64,
+        actions: &mut [u32],
+    ) -> bool {
+        let mut is_improved = false;
+        for (state, action) in actions.iter_mut().enumerate() {
+            let choices = self.model.choices_of(state);
+            let mut most = worth(self.model.choice(state, *action as usize), bias) + margin;
+            for choice in choices.clone() {
+                let found = worth(choice, bias);
+                if found > most {
+                    (most, is_improved) = (found, true);
+                    *action = (choice - choices.start) as u32;
+                }
+            }
+        }
+        is_improved
     }
 
     /// Changes actions so that all states lead to the target for sure: those that may end up elsewhere go the shortest way.

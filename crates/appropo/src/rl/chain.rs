@@ -184,13 +184,20 @@ impl Chain {
 
     /// ρ with (I − γP)ᵀρ = β: the discounted number of visits to each state.
     pub(super) fn visits(&self, start: &[(usize, f64)], visits: &mut [f64]) -> Result<()> {
+        visits.fill(0.0);
+        start.iter().for_each(|&(state, probability)| visits[state] += probability);
+        self.visits_from(start, visits)
+    }
+
+    /// The same from a guess, which `visits` holds.
+    pub(super) fn visits_from(&self, start: &[(usize, f64)], visits: &mut [f64]) -> Result<()> {
         let mut beta = vec![0.0; visits.len()];
         for &(state, probability) in start {
             beta[state] += probability;
         }
         let b = self.gather(|s| beta[s]);
         drop(beta);
-        let mut x = b.clone();
+        let mut x = self.gather(|s| visits[s]);
         self.solve(&b, &mut x, true, 0.0)?;
         self.scatter(&x, visits);
         Ok(())

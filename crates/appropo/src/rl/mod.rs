@@ -1,12 +1,14 @@
 //! Scalar-reward reinforcement learning: planning in known worlds, and learning by playing.
 
 pub mod actor_critic;
+mod aggregation;
 mod averages;
 mod backward_induction;
 mod chain;
 mod cloning;
 mod encoder;
 mod end_components;
+mod endless_classes;
 pub(crate) mod fitted;
 mod frame;
 mod learner;

@@ -1,7 +1,7 @@
 use sha2::{Digest, Sha256};
 
 use super::chain::Chain;
-use super::end_components::EndlessClasses;
+use super::endless_classes::EndlessClasses;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::measurement::Discounting;

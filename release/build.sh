@@ -1,0 +1,88 @@
+#!/bin/sh
+# Everything of a release that can be made on this machine (Linux, x86-64), into dist/:
+#   crates/          the library crates and the program's, in the order in which they are published
+#   appropo-VERSION-TARGET.tar.gz   the program, its dependencies listed inside it (cargo auditable), with completions,
+#                    manual pages and licences
+#   *.cdx.json       its bill of materials
+#   *.tar.gz, *.whl  the Python package: the sdist with all its sources, and wheels for manylinux and musllinux
+#   SHA256SUMS       checksums of all of it
+# Hosted CI makes the wheels of other systems (.github/workflows/release.yml).
+#
+# Usage: release/build.sh [STEP...]   steps: crates program sbom sdist manylinux musllinux; all by default
+# Needs Rust with the target x86_64-unknown-linux-musl, Python 3.11 and cargo-auditable (cargo install cargo-auditable).
+# Exit status: 0 all is there, 1 something failed.
+set -eu
+
+cd "$(dirname "$0")/.."
+root=$PWD dist=$PWD/dist target=${CARGO_TARGET_DIR:-$PWD/target}
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+triple=$(rustc -vV | sed -n 's/^host: //p')
+steps=${*:-crates program sbom sdist manylinux musllinux}
+mkdir -p "$dist"
+
+tools() { # what pip has, in an environment of its own
+    if ! cmp -s release/requirements.txt "$target/release-tools/requirements.txt"; then
+        python3 -m venv --clear "$target/release-tools"
+        "$target/release-tools/bin/pip" install --quiet --disable-pip-version-check -r release/requirements.txt
+        cp release/requirements.txt "$target/release-tools/requirements.txt"
+    fi
+    PATH=$target/release-tools/bin:$PATH
+}
+
+crates() {
+    mkdir -p "$dist/crates"
+    # Cargo packages them in the order of their needs; each is built again from what is packaged.
+    cargo package --locked --workspace --exclude appropo-py ${RELEASE_CARGO_PACKAGE-}
+    for name in appropo appropo-file appropo-run appropo-experiments appropo-cli; do
+        cp "$target/package/$name-$version.crate" "$dist/crates/"
+    done
+}
+
+program() {
+    folder=appropo-$version-$triple
+    cargo auditable build --locked --release --package appropo-cli
+    rm -rf "${target:?}/$folder"
+    mkdir -p "$target/$folder/completions"
+    cp "$target/release/appropo" README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$target/$folder/"
+    for shell in bash zsh fish elvish powershell; do
+        "$target/release/appropo" completions $shell >"$target/$folder/completions/appropo.$shell"
+    done
+    "$target/release/appropo" man --out "$target/$folder/man" >/dev/null
+    tar -C "$target" --sort=name --owner=0 --group=0 --numeric-owner -czf "$dist/$folder.tar.gz" "$folder"
+}
+
+sbom() {
+    python3 release/sbom.py appropo-cli "$triple" >"$dist/appropo-$version.cdx.json"
+}
+
+sdist() {
+    tools
+    copy=$(mktemp -d)
+    trap 'rm -rf "$copy"' EXIT
+    git archive HEAD | tar -x -C "$copy"
+    (
+        cd "$copy"
+        python3 "$root/release/vendor.py" vendor
+        maturin sdist --out "$dist"
+    )
+}
+
+manylinux() {
+    tools
+    maturin build --quiet --release --locked --out "$dist" --zig --compatibility manylinux2014
+    auditwheel show "$dist"/appropo-"$version"-*manylinux*.whl
+}
+
+musllinux() {
+    tools
+    # The host's Python is no musl one; abi3 needs none.
+    maturin build --quiet --release --locked --out "$dist" --zig --target x86_64-unknown-linux-musl \
+        --compatibility musllinux_1_2
+}
+
+for step in $steps; do
+    echo "release: $step" >&2
+    $step
+done
+(cd "$dist" && find . -type f ! -name SHA256SUMS | sort | xargs sha256sum >SHA256SUMS)
+ls -lR "$dist" >&2
