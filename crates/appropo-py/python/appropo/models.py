@@ -33,8 +33,17 @@ class Measuring:
 
     def _env(self) -> Env:
         rewards = None if self.rewards is None else list(self.rewards)
-        names = [list(names) for names in (self.reach, self.time, self.average, self.share, self.end)]
-        return Env.explicit(self.model._core, rewards, *names, self.model._file, repr(self.model))
+        return Env.explicit(
+            self.model._core,
+            rewards,
+            list(self.reach),
+            list(self.time),
+            list(self.average),
+            list(self.share),
+            list(self.end),
+            self.model._file,
+            repr(self.model),
+        )
 
 
 class Model:
@@ -184,13 +193,12 @@ class Model:
 
         ``reach`` names labels whose probability of being reached is a measure, "reach(goal)", and ``time`` those whose
         expected number of steps is one, "time(busy)". ``average`` names reward structures whose average a step is a
-        measure, over all the time of policies that go on for ever, "average(power)", and ``share`` labels whose share of
-        all time is one, "share(busy)"; both need discount 1 and no horizon. In states with one of the labels ``end`` the
-        episode ends. ``rewards`` are the reward structures that are measures; all of them unless said.
+        measure, over all the time of policies that go on for ever, "average(power)", and ``share`` labels whose share
+        of all time is one, "share(busy)"; both need discount 1 and no horizon. In states with one of the labels ``end``
+        the episode ends. ``rewards`` are the reward structures that are measures; all of them unless said.
         """
         chosen = None if rewards is None else _names(rewards)
-        names = [_names(given) for given in (reach, time, average, share, end)]
-        return Measuring(self, chosen, *names)
+        return Measuring(self, chosen, _names(reach), _names(time), _names(average), _names(share), _names(end))
 
     @property
     def states(self) -> int:

@@ -21,10 +21,14 @@ class Progress:
     @classmethod
     def wanted(cls, asked: bool | None) -> Progress | LiveView | None:
         """A line, or a picture in notebooks, where it is asked for, or by default where someone can see it."""
-        is_seen = sys.stderr.isatty() or is_notebook()
-        if not (is_seen if asked is None else asked):
+        if not cls.is_wanted(asked):
             return None
         return LiveView() if is_notebook() else cls()
+
+    @staticmethod
+    def is_wanted(asked: bool | None) -> bool:
+        """Whether progress is to be shown."""
+        return sys.stderr.isatty() or is_notebook() if asked is None else asked
 
     def __call__(self, line: dict[str, Any]) -> None:
         """Shows a round, at most ten times a second."""

@@ -72,7 +72,7 @@ def study(
     )
     elsewhere, count = stated(where), None if workers is None else whole("workers", workers)
     made = [_made(given) for given in _listed(problems)]
-    line = Progress.wanted(progress)
+    line = Progress() if Progress.is_wanted(progress) else None
     if elsewhere is None:
         core, kept = order.plan([problem for problem, _ in made])
         stopped = not _watched(line, lambda: order.drawing.draw(core, count or 0, line))
