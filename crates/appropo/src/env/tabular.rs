@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -36,10 +37,10 @@ struct Shape {
     recent: Recent,
 }
 
-/// Vectors of an entry a state, the newest last, by what they were computed from.
-type Recent = Mutex<VecDeque<([u8; 32], Arc<Vec<f64>>)>>;
+/// Things about as large as a number a state, the newest last, by what they were computed from.
+type Recent = Mutex<VecDeque<([u8; 32], Arc<dyn Any + Send + Sync>)>>;
 
-/// Numbers that are remembered at most, unless fewer than four vectors fit.
+/// Numbers that are remembered at most, unless fewer than four such things fit.
 const REMEMBERED: usize = 1 << 24;
 
 /// One possible result of an action.
@@ -143,21 +144,22 @@ impl TabularMdp {
         })
     }
 
-    /// A vector of an entry a state that depends on transitions and on what `key` stands for alone: one that was computed
-    /// before, for this world by any of its measures, or a new one.
-    pub(crate) fn remembered(
+    /// Something that depends on transitions and on what `key` stands for alone: what was computed before, for this world by any
+    /// of its measures, or a new one.
+    pub(crate) fn remembered<T: Any + Send + Sync>(
         &self,
         key: [u8; 32],
-        compute: impl FnOnce() -> Result<Vec<f64>>,
-    ) -> Result<Arc<Vec<f64>>> {
+        compute: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
         // Nothing is computed while it is locked: what is there is whole, whoever panicked.
         let recent = || self.shape.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = recent().iter().find(|(other, _)| *other == key) {
-            return Ok(Arc::clone(known));
+        let known = recent().iter().find(|(other, _)| *other == key).map(|(_, known)| Arc::clone(known));
+        if let Some(known) = known.and_then(|known| known.downcast().ok()) {
+            return Ok(known);
         }
         let computed = Arc::new(compute()?);
         let mut recent = recent();
-        recent.push_back((key, Arc::clone(&computed)));
+        recent.push_back((key, computed.clone()));
         while recent.len() > 4 && recent.len() * self.states() > REMEMBERED {
             recent.pop_front();
         }
@@ -246,6 +248,50 @@ impl TabularMdp {
             measures: Measures::new([("selected", selection.entries.len())]),
             outcomes: self.outcomes.select(selection, self.measures.dim()),
         }
+    }
+
+    /// The same choices in other states: those from `first[s]` to `first[s + 1]` are now `s`'s, and lead to where `places` puts
+    /// the states that they led to. A choice that is `None` enters the last state with nothing measured. States without choices
+    /// are terminal. Rows keep the order of their transitions, and may lead to a state more than once.
+    pub(crate) fn rearranged(
+        &self,
+        places: &[u32],
+        first: Vec<u32>,
+        choices: &[Option<(u32, u32)>],
+    ) -> TabularMdp {
+        let states = first.len() - 1;
+        let mut outcomes = self.outcomes.clone();
+        let nothing = outcomes.nothing();
+        let mut rows = self.shape.rows.emptied(choices.len());
+        for choice in choices {
+            match choice {
+                Some((state, action)) => {
+                    let choice = self.choice(*state as usize, *action as usize);
+                    rows.push_moved(&self.shape.rows, choice, places);
+                }
+                None => rows.push_sure(narrow(states - 1), nothing),
+            }
+        }
+        let counts = first.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
+        TabularMdp {
+            shape: Arc::new(Shape {
+                states,
+                actions: counts.clone().max().unwrap_or(0).max(1),
+                start: self.start().iter().map(|&(s, p)| (places[s] as usize, p)).collect(),
+                terminal: counts.map(|count| count == 0).collect(),
+                choices: first,
+                rows,
+                decisions: OnceLock::new(),
+                recent: Recent::default(),
+            }),
+            measures: self.measures.clone(),
+            outcomes,
+        }
+    }
+
+    /// What stands for all that outcomes measure.
+    pub(crate) fn digest_outcomes(&self, digest: &mut impl FnMut(&[u8])) {
+        self.outcomes.digest(digest);
     }
 
     /// The world unrolled over `horizon` steps: state `stage * states + state`, cut off by a terminal state at the end.

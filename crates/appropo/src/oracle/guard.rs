@@ -46,7 +46,7 @@ impl Guard {
         for power in 0..10 {
             let price = 4.0 / least * 16f64.powi(power);
             let rewards: Vec<f64> = paid.iter().map(|reward| 1.0 + price * reward).collect();
-            match shortest_path(&quotient.model, &quotient.decisions, &rewards, &quotient.ending) {
+            match shortest_path(quotient, &rewards, &quotient.ending) {
                 Err(Error::Unbounded { .. }) => {}
                 Err(error) => return Err(error),
                 Ok(plan) => {

@@ -6,8 +6,10 @@ mod chain;
 mod cloning;
 mod encoder;
 mod end_components;
+mod ending;
 pub(crate) mod fitted;
 mod frame;
+mod graph;
 mod learner;
 mod natural_gradient;
 mod occupancy;
@@ -24,6 +26,7 @@ mod tracked;
 pub mod universal;
 mod value_iteration;
 mod visits;
+mod walk;
 
 pub use actor_critic::ActorCritic;
 pub use backward_induction::backward_induction;

@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::panic::resume_unwind;
 
 use crate::env::TabularMdp;
@@ -24,6 +25,8 @@ pub(super) struct Sweeps<'a> {
     model: &'a TabularMdp,
     gamma: f64,
     rewards: &'a [f64],
+    /// The states are in here. The values of others do not change.
+    range: Range<usize>,
     states: Vec<u32>,
     /// Whether every choice of a state leads to other states of its part.
     is_plain: Vec<bool>,
@@ -53,12 +56,12 @@ impl<'a> Sweeps<'a> {
     pub fn new(
         model: &'a TabularMdp,
         gamma: f64,
-        decisions: &[bool],
+        (range, decisions): (Range<usize>, &[bool]),
         rewards: &'a [f64],
         rounding: f64,
     ) -> Self {
-        let states: Vec<u32> = (0..decisions.len() as u32).filter(|&s| decisions[s as usize]).collect();
-        let (first, readers) = readers(model, decisions, &states);
+        let states: Vec<u32> = range.clone().filter(|&s| decisions[s]).map(|s| s as u32).collect();
+        let (first, readers) = readers(model, range.clone(), &states);
         let is_open = vec![true; states.len().div_ceil(BLOCK)];
         let parts = PARTS.min(states.len() / LEAST_PART).max(1);
         let part = is_open.len().div_ceil(parts).max(1);
@@ -77,6 +80,7 @@ impl<'a> Sweeps<'a> {
             model,
             gamma,
             rewards,
+            range,
             states,
             is_plain,
             first,
@@ -102,7 +106,7 @@ impl<'a> Sweeps<'a> {
             let mut change = 0.0;
             for _ in 0..SPAN {
                 let is_full = self.is_open.iter().all(|is_open| *is_open);
-                let rounding = self.rounding * largest(values);
+                let rounding = self.rounding * largest(&values[self.range.clone()]);
                 change = self.sweep(values, rounding);
                 if change <= rounding {
                     // Changes that are too small to pass on may have added up.
@@ -280,20 +284,27 @@ fn greatest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// For each block of states, the other blocks that depend on it.
-fn readers(model: &TabularMdp, decisions: &[bool], states: &[u32]) -> (Vec<u32>, Vec<u32>) {
+fn readers(model: &TabularMdp, range: Range<usize>, states: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let count = states.len().div_ceil(BLOCK);
-    let mut number = vec![0u32; decisions.len()];
-    for (i, state) in states.iter().enumerate() {
-        number[*state as usize] = (i / BLOCK) as u32;
+    if count < 2 {
+        return (Vec::new(), Vec::new());
     }
+    let mut number = vec![u32::MAX; range.len()];
+    for (i, state) in states.iter().enumerate() {
+        number[*state as usize - range.start] = (i / BLOCK) as u32;
+    }
+    let block_of = |state: usize| {
+        let number = number.get(state.wrapping_sub(range.start)).copied();
+        number.filter(|block| *block != u32::MAX).map(|block| block as usize)
+    };
     // The blocks that each block reads: one after the other, and how many.
     let (mut read, mut ends, mut seen) = (Vec::new(), vec![0], vec![u32::MAX; count]);
     for (block, states) in states.chunks(BLOCK).enumerate() {
         for &state in states {
             for choice in model.choices_of(state as usize) {
                 for (_, next) in model.outcomes_of(choice).successors() {
-                    let other = number[next] as usize;
-                    if decisions[next] && other != block && seen[other] != block as u32 {
+                    let Some(other) = block_of(next).filter(|other| *other != block) else { continue };
+                    if seen[other] != block as u32 {
                         seen[other] = block as u32;
                         read.push(other as u32);
                     }
