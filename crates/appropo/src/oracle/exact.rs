@@ -131,7 +131,18 @@ impl Exact {
         }
     }
 
-    fn plan(&self, rewards: &[f64]) -> Result<Plan> {
+    fn plan(&self, lam: &[f64]) -> Result<Plan> {
+        let rewards = self.planned().0.rewards(lam);
+        match (&self.quotient, &self.guard) {
+            (Some(quotient), Some(guard)) => {
+                let first = guard.first(quotient, lam, &rewards)?;
+                rl::shortest_path(quotient, &rewards, &first)
+            }
+            _ => self.plan_rewards(&rewards),
+        }
+    }
+
+    fn plan_rewards(&self, rewards: &[f64]) -> Result<Plan> {
         let ((model, decisions), gamma) = (self.planned(), self.discounting.gamma());
         Ok(match (self.discounting.horizon(), self.planner, &self.quotient) {
             (Some(horizon), ..) => rl::backward_induction(model, gamma, horizon, decisions, rewards),
@@ -150,7 +161,7 @@ impl Exact {
     /// B/(1 − γ) where episodes end.
     pub fn measurement_radius(&self) -> Result<f64> {
         let (model, _) = self.planned();
-        let plan = self.plan(&model.step_norms())?;
+        let plan = self.plan_rewards(&model.step_norms())?;
         Ok(model.start().iter().map(|&(s, p)| p * plan.values[s]).sum())
     }
 
@@ -183,21 +194,34 @@ impl Exact {
         ceiling.upper_bound(set, criterion, model, &self.discounting, decisions)
     }
 
-    /// A certificate with every number computed again for this world, claiming only what that confirms.
+    /// Whether values are about the states that are planned in.
+    pub(crate) fn takes(&self, witness: &ValueFunction) -> bool {
+        witness.values.len() == self.planned().0.states() * self.discounting.horizon().unwrap_or(1)
+    }
+
+    /// What a mixed policy measures of a set's entries, which come first.
+    fn measure_first(&self, mixture: &Mixed, set: &SharedSet) -> Result<Vec<f64>> {
+        let mut measured = self.measure(mixture)?;
+        measured.truncate(set.dim());
+        Ok(measured)
+    }
+
+    /// A certificate with every number computed again for this world, claiming only what that confirms. What is measured after
+    /// the set's entries is free.
     pub fn recompute(
         &self,
         certificate: &Certificate,
         set: &SharedSet,
         mixture: &Mixed,
     ) -> Result<Certificate> {
-        let measured = self.measure(mixture)?;
+        let measured = self.measure_first(mixture, set)?;
         let (model, decisions) = self.planned();
         certificate.recomputed(set, model, &self.discounting, decisions, measured)
     }
 
     /// Checks a certificate against this world, the set and the mixture it speaks of.
     pub fn check(&self, certificate: &Certificate, set: &SharedSet, mixture: &Mixed) -> Result<()> {
-        let measured = self.measure(mixture)?;
+        let measured = self.measure_first(mixture, set)?;
         let (model, decisions) = self.planned();
         certificate.check(set, model, &self.discounting, decisions, &measured)
     }
@@ -207,7 +231,7 @@ impl Respond for Exact {
     fn respond(&mut self, lam: &[f64], _offset: f64) -> Result<Response> {
         crate::error::dimension("lambda", lam.len(), self.model.measures().dim())?;
         crate::error::finite("lambda", lam)?;
-        let Plan { actions, values } = self.plan(&self.planned().0.rewards(lam))?;
+        let Plan { actions, values } = self.plan(lam)?;
         let actions = match &self.quotient {
             Some(quotient) => quotient.lift(&self.model, &actions),
             None => actions,

@@ -11,6 +11,10 @@ use crate::vector::{add_scaled, difference, dot, norm};
 const FAR: f64 = 1e6;
 /// What does not leave the set by this share of a way does not leave it.
 const LEAVES: f64 = 1e-3;
+/// A λ prices what goes on for ever if that costs more than this.
+const PRICED: f64 = 1e-6;
+/// The part of the largest reward that whole ways pay where a tie is broken.
+const TIE: f64 = 1e-3;
 /// Distinct directions that are looked at.
 const DIRECTIONS: usize = 1000;
 
@@ -22,6 +26,8 @@ pub(super) struct Guard {
     lam: Vec<f64>,
     offset: f64,
     values: Vec<f64>,
+    /// The directions, each of length 1, in which measurements go on for ever.
+    directions: Vec<Vec<f64>>,
     /// Whether the objective pays, too: it serves only while the objective has a price.
     takes_objective: bool,
 }
@@ -33,7 +39,7 @@ impl Guard {
         for takes_objective in [false, true] {
             let Some((lam, offset)) = direction(&rows, set, takes_objective) else { continue };
             if let Some(guard) = Self::new(quotient, lam, offset, takes_objective)? {
-                return Ok(Some(guard));
+                return Ok(Some(Self { directions: rows, ..guard }));
             }
         }
         Ok(None)
@@ -56,12 +62,26 @@ impl Guard {
                         lam: double(&lam, price),
                         offset: 2.0 * price * offset,
                         values: double(&plan.values, 1.0),
+                        directions: Vec::new(),
                         takes_objective,
                     }));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// A policy that ends, to begin the search for the best one for λ with: the best for a λ next to it, where that is easier to
+    /// find. What goes on for ever at no price leaves plateaus, on which policies wander about.
+    pub fn first(&self, quotient: &Quotient, lam: &[f64], rewards: &[f64]) -> Result<Vec<u32>> {
+        if self.directions.iter().all(|row| dot(lam, row) > PRICED * norm(lam)) {
+            return Ok(quotient.ending.clone());
+        }
+        let size = |values: &[f64]| values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let share = TIE * size(rewards) / size(&self.values).max(1.0);
+        let mut tilted = lam.to_vec();
+        add_scaled(&mut tilted, share, &self.lam);
+        Ok(shortest_path(quotient, &quotient.model.rewards(&tilted), &quotient.ending)?.actions)
     }
 
     pub fn serves(&self, lam: &[f64]) -> bool {

@@ -144,7 +144,9 @@ impl Chain {
         for (i, &state) in order.iter().enumerate() {
             let mut stay = 0.0;
             for (next, weight) in successors(state as usize) {
-                let Some(&column) = number.get(at(next)).filter(|column| **column != OUTSIDE) else { continue };
+                let Some(&column) = number.get(at(next)).filter(|column| **column != OUTSIDE) else {
+                    continue;
+                };
                 match (column as usize).cmp(&i) {
                     Ordering::Less => earlier.push(column, weight),
                     Ordering::Equal => stay += weight,

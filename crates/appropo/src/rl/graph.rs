@@ -58,7 +58,8 @@ impl Predecessors {
 pub(super) struct StrongComponents {
     /// The number of each state's component; `NONE` where no root leads.
     pub places: Vec<u32>,
-    /// The states that roots lead to, component by component.
+    /// The states that roots lead to, component by component. Within one, a state comes after those that it leads to but for
+    /// those from which the search came to it.
     pub order: Vec<u32>,
     pub count: usize,
 }
@@ -77,8 +78,10 @@ impl StrongComponents {
         }
         // Numbers begin with 1, in the order in which states are found.
         let (mut numbers, mut lowest) = (vec![0u32; states], vec![0u32; states]);
-        let (mut places, mut order) = (vec![NONE; states], Vec::new());
+        let mut places = vec![NONE; states];
         let (mut open, mut frames, mut pending) = (Vec::<u32>::new(), Vec::<Frame>::new(), Vec::<u32>::new());
+        // States as their successors were all looked at.
+        let mut finished = Vec::new();
         let (mut found, mut count) = (0, 0);
         for root in roots {
             if numbers[root] != 0 {
@@ -104,13 +107,13 @@ impl StrongComponents {
                     continue;
                 }
                 frames.pop();
+                finished.push(state as u32);
                 if let Some(parent) = frames.last() {
                     lowest[parent.state] = lowest[parent.state].min(lowest[state]);
                 }
                 if lowest[state] == numbers[state] {
                     while let Some(member) = open.pop() {
                         places[member as usize] = count;
-                        order.push(member);
                         if member as usize == state {
                             break;
                         }
@@ -119,6 +122,18 @@ impl StrongComponents {
                 }
             }
         }
-        Self { places, order, count: count as usize }
+        let count = count as usize;
+        let mut free = vec![0u32; count + 1];
+        finished.iter().for_each(|state| free[places[*state as usize] as usize + 1] += 1);
+        for place in 0..count {
+            free[place + 1] += free[place];
+        }
+        let mut order = vec![0; finished.len()];
+        for state in finished {
+            let free = &mut free[places[state as usize] as usize];
+            order[*free as usize] = state;
+            *free += 1;
+        }
+        Self { places, order, count }
     }
 }

@@ -102,9 +102,8 @@ impl Quotient {
         }
         let (first, kept) = ending.kept(&self.model);
         let places: Vec<u32> = (0..self.model.states() as u32).collect();
-        let origin = |&(state, action): &(u32, u32)| {
-            self.origins[self.model.choice(state as usize, action as usize)]
-        };
+        let origin =
+            |&(state, action): &(u32, u32)| self.origins[self.model.choice(state as usize, action as usize)];
         let origins = kept.iter().map(origin).collect();
         let kept: Origins = kept.into_iter().map(Some).collect();
         self.model = self.model.rearranged(&places, first, &kept);
@@ -159,10 +158,7 @@ impl Quotient {
     fn go_round(&self, there: &TabularMdp, members: &[u32], target: Option<u32>, lifted: &mut [u32]) {
         let staying = |state: u32| {
             let choices = there.choices_of(state as usize);
-            choices
-                .clone()
-                .filter(|&c| self.collapsed.stays(c))
-                .map(move |c| (c, (c - choices.start) as u32))
+            choices.clone().filter(|&c| self.collapsed.stays(c)).map(move |c| (c, (c - choices.start) as u32))
         };
         let Some(target) = target else {
             for &state in members {
@@ -181,7 +177,7 @@ impl Quotient {
             }
         }
         let (mut open, mut is_found) = (VecDeque::new(), vec![false; members.len()]);
-        for target in number(target as usize) {
+        if let Some(target) = number(target as usize) {
             is_found[target] = true;
             open.push_back(target);
         }
@@ -263,7 +259,6 @@ impl Places {
         let mut place_of = vec![NONE; collapsed.count()];
         let (mut count, mut components) = (0, vec![0]);
         for members in order.chunk_by_mut(|a, b| strong[*a as usize] == strong[*b as usize]) {
-            members.sort_unstable();
             for &state in members.iter() {
                 let known = collapsed.of(state as usize).map(|component| &mut place_of[component]);
                 places[state as usize] = match known {
@@ -318,11 +313,7 @@ fn leaving(
 }
 
 /// The choices that can be repeated for ever, by whose they are, and what they measure on average.
-fn endless(
-    model: &TabularMdp,
-    repeated: &EndComponents,
-    origins: &Origins,
-) -> Vec<(usize, usize, Vec<f64>)> {
+fn endless(model: &TabularMdp, repeated: &EndComponents, origins: &Origins) -> Vec<(usize, usize, Vec<f64>)> {
     let staying = (0..model.choices()).filter(|&choice| repeated.stays(choice));
     staying
         .filter_map(|choice| {

@@ -1,15 +1,14 @@
 use std::ops::Range;
 
+use super::Plan;
 use super::chain::{Chain, taken};
 use super::graph::successors;
 use super::quotient::Quotient;
 use super::sweeps::{Sweeps, largest};
-use super::Plan;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 
-/// Sweeps before the first evaluation, at least.
-const WARM_UP: usize = 40;
+/// Policies that are evaluated before giving up.
 const ROUNDS: usize = 1000;
 /// Changes up to this, relative to the largest value, are rounding.
 const ROUNDING: f64 = 1e-12;
@@ -21,44 +20,54 @@ const GAIN: f64 = 1e-13;
 /// The best policy among those that end, where others may go on for ever, one strongly connected component after the other.
 ///
 /// A state that does not lead back to itself through others is solved for at once. In a larger component it is policy iteration
-/// from a policy that ends, `first` (Bertsekas and Tsitsiklis 1991): sweeps find most of the policy; where it would not end, it
-/// is `first`. From then on only switches that gain are made. Were a policy that gains at each of its switches not to end, it
-/// would gain for ever: then there is no best policy, and the error is [`Error::Unbounded`].
+/// from a policy that ends, `first` (Bertsekas and Tsitsiklis 1991). A few sweeps follow each evaluation while there is much to
+/// gain; where what they find would not end, the policy stays as it was. In the end only switches that gain are made. Were a
+/// policy that gains at each of its switches not to end, it would gain for ever: then there is no best policy, and the error is
+/// [`Error::Unbounded`].
 pub fn shortest_path(quotient: &Quotient, rewards: &[f64], first: &[u32]) -> Result<Plan> {
     let (model, decisions) = (&quotient.model, &*quotient.decisions);
     let mut plan = Plan { actions: first.to_vec(), values: vec![0.0; model.states()] };
+    let nothing = GAIN * largest(rewards);
     for range in quotient.components() {
         if range.len() > 1 {
-            Component { model, decisions, rewards, range, is_endless: quotient.is_endless }.solve(&mut plan)?;
+            Component { model, decisions, rewards, range, is_endless: quotient.is_endless }
+                .solve(&mut plan)?;
         } else if decisions[range.start] {
-            solve_state(model, rewards, range.start, &mut plan)?;
+            solve_state(model, rewards, nothing, range.start, &mut plan)?;
         }
     }
     Ok(plan)
 }
 
-/// The best choice of a state that leads to itself and to states that are solved for.
-fn solve_state(model: &TabularMdp, rewards: &[f64], state: usize, plan: &mut Plan) -> Result<()> {
-    let choices = model.choices_of(state);
+/// The best choice of a state that leads to itself and to states that are solved for. Rewards up to `nothing` are rounding.
+fn solve_state(
+    model: &TabularMdp,
+    rewards: &[f64],
+    nothing: f64,
+    state: usize,
+    plan: &mut Plan,
+) -> Result<()> {
+    // Action, value, and what another must gain.
     let mut best = (0, f64::NEG_INFINITY, 0.0);
-    for (choice, action) in choices.zip(0..) {
-        let (mut future, mut stay) = (0.0, 0.0);
+    for (choice, action) in model.choices_of(state).zip(0..) {
+        let (mut future, mut leaving, mut stays) = (0.0, 0.0, false);
         for (probability, next) in model.outcomes_of(choice).successors() {
             if next == state {
-                stay += probability;
+                stays |= probability > 0.0;
             } else {
+                leaving += probability;
                 future += probability * plan.values[next];
             }
         }
         let once = rewards[choice] + future;
-        if stay >= 1.0 {
+        if leaving == 0.0 {
             // It never ends.
-            if once > 0.0 {
+            if once > nothing {
                 return Err(Error::Unbounded { state });
             }
             continue;
         }
-        let value = if stay > 0.0 { once / (1.0 - stay) } else { once };
+        let value = if stays { once / leaving } else { once };
         // What is as good but for rounding is not switched to.
         let margin = if plan.actions[state] == action { GAIN * value.abs() } else { 0.0 };
         if value + margin > best.1 + best.2 {
@@ -85,29 +94,29 @@ impl Component<'_> {
         let paid = largest(&rewards[choices]);
         let size = |values: &[f64]| largest(&values[range.clone()]).max(paid);
         let mut sweeps = Sweeps::new(model, 1.0, (range.clone(), decisions), rewards, ROUNDING);
-        sweeps.run(values, WARM_UP);
-        if !size(values).is_finite() {
-            values[range.clone()].fill(0.0);
-        }
-        let first = actions[range.clone()].to_vec();
-        sweeps.improve(values, ROUNDING * size(values), actions);
-        for state in self.stuck(actions) {
-            actions[state] = first[state - range.start];
-        }
-        let mut accuracy = ROUGHLY;
+        let (mut accuracy, mut is_sweeping) = (ROUGHLY, true);
         for _ in 0..ROUNDS {
             self.evaluate(actions, accuracy, values)?;
             let before = actions[range.clone()].to_vec();
+            if accuracy > 0.0 && is_sweeping {
+                sweeps.run_span(values);
+            }
             sweeps.improve(values, accuracy.max(GAIN) * size(values), actions);
             let caught = self.stuck(actions);
             if let (Some(&state), true) = (caught.first(), accuracy == 0.0) {
                 return Err(Error::Unbounded { state });
             }
+            // Values that rest on what never ends would have states switch to and fro.
+            is_sweeping &= caught.is_empty();
             for state in caught {
                 actions[state] = before[state - range.start];
             }
             if before == actions[range.clone()] {
                 if accuracy == 0.0 {
+                    if sweeps.is_small() && !self.is_endless {
+                        // Where episodes may last for millions of steps, a bound is worth something by its last digit.
+                        sweeps.settle(values);
+                    }
                     return Ok(());
                 }
                 accuracy = 0.0;

@@ -1,5 +1,6 @@
 use std::ops::Range;
 use std::panic::resume_unwind;
+use std::thread::available_parallelism;
 
 use crate::env::TabularMdp;
 
@@ -36,6 +37,7 @@ pub(super) struct Sweeps<'a> {
     is_open: Vec<bool>,
     /// Blocks of a part.
     part: usize,
+    threads: usize,
     /// The values before a sweep, where there are several parts.
     before: Vec<f64>,
     /// Changes up to this, relative to the largest value, are rounding.
@@ -76,6 +78,7 @@ impl<'a> Sweeps<'a> {
             }));
         }
         let (before, is_upward) = (Vec::new(), true);
+        let threads = if parts > 1 { available_parallelism().map_or(1, usize::from) } else { 1 };
         Self {
             model,
             gamma,
@@ -87,6 +90,7 @@ impl<'a> Sweeps<'a> {
             readers,
             is_open,
             part,
+            threads,
             before,
             rounding,
             is_upward,
@@ -125,6 +129,17 @@ impl<'a> Sweeps<'a> {
         }
     }
 
+    /// A few sweeps.
+    pub fn run_span(&mut self, values: &mut [f64]) {
+        self.is_open.fill(true);
+        for _ in 0..SPAN {
+            let rounding = self.rounding * largest(&values[self.range.clone()]);
+            if self.sweep(values, rounding) <= rounding {
+                return;
+            }
+        }
+    }
+
     /// Sweeps all states until not a digit changes, or no fewer digits do.
     pub fn settle(&mut self, values: &mut [f64]) {
         let mut before = f64::INFINITY;
@@ -160,14 +175,18 @@ impl<'a> Sweeps<'a> {
             (rest, start) = (after, end);
         }
         let sweeps = &*self;
+        // Which thread sweeps a part changes nothing.
+        let each = parts.len().div_ceil(self.threads.max(1)).max(1);
+        let work = |parts: &mut [Part]| -> Vec<(f64, Vec<u32>)> {
+            parts.iter_mut().map(|part| part.sweep(sweeps, rounding)).collect()
+        };
         let swept: Vec<(f64, Vec<u32>)> = std::thread::scope(|scope| {
-            let mut parts = parts.into_iter();
-            let first = parts.next();
-            let others: Vec<_> =
-                parts.map(|mut part| scope.spawn(move || part.sweep(sweeps, rounding))).collect();
-            let first = first.map(|mut part| part.sweep(sweeps, rounding));
-            let others = others.into_iter().map(|part| part.join().unwrap_or_else(|e| resume_unwind(e)));
-            first.into_iter().chain(others).collect()
+            let mut shares = parts.chunks_mut(each);
+            let first = shares.next();
+            let others: Vec<_> = shares.map(|share| scope.spawn(move || work(share))).collect();
+            let first = first.map(work).into_iter().flatten();
+            let others = others.into_iter().flat_map(|part| part.join().unwrap_or_else(|e| resume_unwind(e)));
+            first.chain(others).collect()
         });
         let mut largest = 0.0;
         for (change, opened) in swept {
@@ -341,4 +360,35 @@ fn larger(largest: f64, value: f64) -> f64 {
 /// The largest size of an entry.
 pub(super) fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, value| larger(most, value.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::decision_states;
+    use super::*;
+    use crate::env::mars_rover;
+    use crate::random;
+
+    /// Values have the same bits on any number of threads, in a world that is swept in four parts.
+    #[test]
+    fn threads_make_no_difference() {
+        let map = mars_rover::random_map(260, 260, 0.05, &mut random::generator(3)).unwrap();
+        let model = mars_rover::world(&map, 0.05).unwrap().model;
+        let decisions = decision_states(&model);
+        let mut lam = vec![0.0; model.measures().dim()];
+        (lam[0], lam[1]) = (0.5, -1.0);
+        let rewards = model.rewards(&lam);
+        let swept = |threads: usize| -> Vec<u64> {
+            let mut sweeps = Sweeps::new(&model, 0.999, (0..model.states(), &decisions), &rewards, 1e-12);
+            assert_eq!(sweeps.is_open.len().div_ceil(sweeps.part), 4, "parts");
+            sweeps.threads = threads;
+            let mut values = vec![0.0; model.states()];
+            sweeps.run_span(&mut values);
+            values.into_iter().map(f64::to_bits).collect()
+        };
+        let one = swept(1);
+        for threads in 2..6 {
+            assert!(one == swept(threads), "{threads} threads");
+        }
+    }
 }
