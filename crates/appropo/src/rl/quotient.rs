@@ -242,7 +242,7 @@ struct Places {
     places: Vec<u32>,
     /// Where strongly connected components begin, and the end.
     components: Vec<u32>,
-    /// The states of each place, and where they begin.
+    /// The states of each place, sorted, and where they begin.
     members: Vec<u32>,
     first: Vec<u32>,
 }
@@ -254,12 +254,12 @@ impl Places {
             let next = model.choices_of(state).flat_map(|choice| successors(model, choice));
             open.extend(next.filter(|&next| is_inside[next]).map(|next| next as u32));
         });
-        let StrongComponents { places: strong, mut order, .. } = strong;
+        let StrongComponents { places: strong, order, .. } = strong;
         let mut places = vec![NONE; model.states()];
         let mut place_of = vec![NONE; collapsed.count()];
         let (mut count, mut components) = (0, vec![0]);
-        for members in order.chunk_by_mut(|a, b| strong[*a as usize] == strong[*b as usize]) {
-            for &state in members.iter() {
+        for members in order.chunk_by(|a, b| strong[*a as usize] == strong[*b as usize]) {
+            for &state in members {
                 let known = collapsed.of(state as usize).map(|component| &mut place_of[component]);
                 places[state as usize] = match known {
                     Some(place) if *place != NONE => *place,
@@ -282,6 +282,9 @@ impl Places {
             let free = &mut free[places[state as usize] as usize];
             members[*free as usize] = state;
             *free += 1;
+        }
+        for ends in first.windows(2) {
+            members[ends[0] as usize..ends[1] as usize].sort_unstable();
         }
         places.iter_mut().filter(|place| **place == NONE).for_each(|place| *place = count);
         Self { places, components, members, first }
