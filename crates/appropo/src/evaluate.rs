@@ -122,9 +122,7 @@ impl<'a> Judge<'a> {
         }
         let target = problem.target();
         if let (true, Some(exact)) = (is_planned, &exact) {
-            if let Some(model) = problem.model() {
-                let selected = model.select(target.selection());
-                let oracle = Exact::new(selected, *problem.discounting(), Planner::PolicyIteration)?;
+            if let Some(oracle) = certifying(problem, &outcome.certificate)? {
                 outcome.certificate =
                     oracle.recompute(&outcome.certificate, target.set(), &outcome.mixture)?;
             }
@@ -286,6 +284,23 @@ pub fn fresh_sample(
         Ok(())
     })?;
     Ok(sample)
+}
+
+/// The oracle of the world in which a certificate was found, where the model is known. Worlds without discount are planned in by
+/// what is measured: by the constraints and the objective, or by the constraints alone.
+pub(crate) fn certifying(problem: &Problem, certificate: &Certificate) -> Result<Option<Exact>> {
+    let Some(model) = problem.model() else { return Ok(None) };
+    let target = problem.target();
+    let exact = |selection: &Selection| {
+        Exact::new(model.select(selection), *problem.discounting(), Planner::PolicyIteration)
+    };
+    let objective = problem.objective().map(|objective| target.selection_with(&objective.entries));
+    if let Some(exact) = objective.map(|selection| exact(&selection)).transpose()?
+        && certificate.separation.as_ref().is_none_or(|separation| exact.takes(&separation.witness))
+    {
+        return Ok(Some(exact));
+    }
+    exact(target.selection()).map(Some)
 }
 
 /// The full measurement vector of a mixture, where the model is known and its policies are tables.

@@ -176,8 +176,7 @@ impl Front {
         let entries = entries(problem, &self.measures)?;
         let selection = target.selection_with(&entries);
         let oracle = exact(problem, &selection)?;
-        let certificate =
-            exact(problem, target.selection())?.recompute(&self.certificate, target.set(), &self.mixture)?;
+        let certificate = oracle.recompute(&self.certificate, target.set(), &self.mixture)?;
         let mut measured = Measured::new(problem);
         let mut vertices = Vec::new();
         for FrontVertex { mixture, .. } in self.vertices {

@@ -9,8 +9,8 @@ use crate::measurement::{Discounting, Measures};
 use crate::method::{Budget, Method, Resume, Task};
 use crate::oracle::{LIMIT, interruptible, outward};
 use crate::outcome::Outcome;
+use crate::rl::Quotient;
 use crate::rl::workers::{Here, Host, Sampling, Workers};
-use crate::rl::{self, Quotient};
 use crate::solver::Observer;
 pub use crate::utility::Direction;
 use crate::utility::{Criterion, Utility};
@@ -204,9 +204,7 @@ impl Problem {
         let objective = self.objective.as_ref();
         let selection = self.target.selection_with(objective.map_or(&[], |objective| &objective.entries));
         let selected = model.select(&selection);
-        let Some(quotient) = Quotient::new(&selected, &rl::decision_states(&selected))? else {
-            return Ok(());
-        };
+        let quotient = Quotient::of(&selected)?;
         let set = self.target.set();
         for (state, action, z) in &quotient.endless {
             let (constrained, optimized) = z.split_at(set.dim());

@@ -3,10 +3,9 @@
 use crate::certificate::Verdict;
 use crate::confidence::{Evaluation, REFUSAL};
 use crate::error::{Error, Result};
-use crate::evaluate::{claim, exact_measurement, fresh_sample, judged, settings};
+use crate::evaluate::{certifying, claim, exact_measurement, fresh_sample, judged, settings};
 use crate::method::Method;
 use crate::off_policy::OffPolicyEstimate;
-use crate::oracle::{Exact, Planner};
 use crate::outcome::{Optimum, Outcome};
 use crate::problem::Problem;
 use crate::random;
@@ -49,10 +48,8 @@ pub fn verify(problem: &Problem, outcome: &Outcome, seed: u64) -> Result<Vec<Str
 /// What is claimed where the model is known.
 fn in_model(problem: &Problem, outcome: &Outcome, exact: &[f64], checked: &mut Vec<String>) -> Result<()> {
     let (certificate, target) = (&outcome.certificate, problem.target());
-    let Some(model) = problem.model() else { return Err(refuted("there is no model")) };
+    let Some(oracle) = certifying(problem, certificate)? else { return Err(refuted("there is no model")) };
     agree("the measurements", &outcome.measurements, exact)?;
-    let selected = model.select(target.selection());
-    let oracle = Exact::new(selected, *problem.discounting(), Planner::PolicyIteration)?;
     oracle.check(certificate, target.set(), &outcome.mixture).map_err(|error| refuted(error.to_string()))?;
     let again = oracle.recompute(certificate, target.set(), &outcome.mixture)?;
     // A search that was broken off claims nothing, whatever there is to claim.

@@ -40,6 +40,39 @@ impl Outcomes {
         self.rows.push(self.entries.len() as u32);
     }
 
+    /// An outcome that measures nothing.
+    pub fn nothing(&mut self) -> u32 {
+        let known = self.rows.windows(2).position(|row| row[0] == row[1]);
+        known.unwrap_or_else(|| {
+            self.push([]);
+            self.len() - 1
+        }) as u32
+    }
+
+    /// A new outcome that measures 1 in one entry.
+    pub fn push_one(&mut self, entry: u32) -> u32 {
+        self.push([(entry, 1.0)]);
+        self.len() as u32 - 1
+    }
+
+    /// Feeds all that is measured to a digest.
+    pub fn digest(&self, digest: &mut impl FnMut(&[u8])) {
+        let mut bytes = Vec::new();
+        for outcomes in self.rows.chunks(1024) {
+            bytes.clear();
+            bytes.extend(outcomes.iter().flat_map(|row| row.to_le_bytes()));
+            digest(&bytes);
+        }
+        for entries in self.entries.chunks(1024) {
+            bytes.clear();
+            for (entry, value) in entries {
+                bytes.extend(entry.to_le_bytes());
+                bytes.extend(value.to_bits().to_le_bytes());
+            }
+            digest(&bytes);
+        }
+    }
+
     /// The same outcomes by the selected entries of `dim`.
     pub fn select(&self, selection: &Selection, dim: usize) -> Self {
         let mut places = vec![Vec::new(); dim];

@@ -109,6 +109,35 @@ impl Rows {
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
         (0..self.len()).map(|choice| self.get(choice))
     }
+
+    /// No rows, with room for so many that share the probabilities of these.
+    pub fn emptied(&self, rows: usize) -> Self {
+        let mut first = Vec::with_capacity(rows + 1);
+        first.push(0);
+        let mut probabilities = Vec::with_capacity(self.probabilities.len() + 1);
+        probabilities.extend_from_slice(&self.probabilities);
+        // For rows that lead to one state.
+        probabilities.push(1.0);
+        let (next, outcomes) = (Vec::new(), Vec::new());
+        Self { first, next, outcomes, pattern: Vec::with_capacity(rows), probabilities }
+    }
+
+    /// Adds a row of those that this was made of, with every state in its place.
+    pub fn push_moved(&mut self, of: &Self, choice: usize, places: &[u32]) {
+        let row = of.get(choice);
+        self.next.extend(row.next.iter().map(|next| places[*next as usize]));
+        self.outcomes.extend_from_slice(row.outcomes);
+        self.first.push(self.next.len() as u32);
+        self.pattern.push(of.pattern[choice]);
+    }
+
+    /// Adds a row that leads to one state.
+    pub fn push_sure(&mut self, next: u32, outcome: u32) {
+        self.next.push(next);
+        self.outcomes.push(outcome);
+        self.first.push(self.next.len() as u32);
+        self.pattern.push(self.probabilities.len() as u32 - 1);
+    }
 }
 
 /// Rows in the making. Most worlds give all transitions of a choice in a row, so each row is compressed as soon as the next

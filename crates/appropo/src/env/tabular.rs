@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -36,10 +37,10 @@ struct Shape {
     recent: Recent,
 }
 
-/// Vectors of an entry a state, the newest last, by what they were computed from.
-type Recent = Mutex<VecDeque<([u8; 32], Arc<Vec<f64>>)>>;
+/// Things about as large as a number a state, the newest last, by what they were computed from.
+type Recent = Mutex<VecDeque<([u8; 32], Arc<dyn Any + Send + Sync>)>>;
 
-/// Numbers that are remembered at most, unless fewer than four vectors fit.
+/// Numbers that are remembered at most, unless fewer than four such things fit.
 const REMEMBERED: usize = 1 << 24;
 
 /// One possible result of an action.
@@ -143,21 +144,22 @@ impl TabularMdp {
         })
     }
 
-    /// A vector of an entry a state that depends on transitions and on what `key` stands for alone: one that was computed
-    /// before, for this world by any of its measures, or a new one.
-    pub(crate) fn remembered(
+    /// Something that depends on transitions and on what `key` stands for alone: what was computed before, for this world by any
+    /// of its measures, or a new one.
+    pub(crate) fn remembered<T: Any + Send + Sync>(
         &self,
         key: [u8; 32],
-        compute: impl FnOnce() -> Result<Vec<f64>>,
-    ) -> Result<Arc<Vec<f64>>> {
+        compute: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
         // Nothing is computed while it is locked: what is there is whole, whoever panicked.
         let recent = || self.shape.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = recent().iter().find(|(other, _)| *other == key) {
-            return Ok(Arc::clone(known));
+        let known = recent().iter().find(|(other, _)| *other == key).map(|(_, known)| Arc::clone(known));
+        if let Some(known) = known.and_then(|known| known.downcast().ok()) {
+            return Ok(known);
         }
         let computed = Arc::new(compute()?);
         let mut recent = recent();
-        recent.push_back((key, Arc::clone(&computed)));
+        recent.push_back((key, computed.clone()));
         while recent.len() > 4 && recent.len() * self.states() > REMEMBERED {
             recent.pop_front();
         }
@@ -255,6 +257,60 @@ impl TabularMdp {
             _ => self.outcomes.filtered(|entry| !self.measures.is_average(entry as usize)),
         };
         TabularMdp { shape: Arc::clone(&self.shape), measures: self.measures.clone(), outcomes }
+    }
+
+    /// The same choices in other states: those from `first[s]` to `first[s + 1]` are now `s`'s, and lead to where `places` puts
+    /// the states that they led to. A choice that is `None` enters the last state, and measures 1 in the entry of its state's
+    /// number after all others, or nothing where it has none. States without choices are terminal. Rows keep the order of their
+    /// transitions, and may lead to a state more than once.
+    pub(crate) fn rearranged(
+        &self,
+        places: &[u32],
+        first: Vec<u32>,
+        choices: &[Option<(u32, u32)>],
+        numbers: &[Option<usize>],
+    ) -> TabularMdp {
+        let states = first.len() - 1;
+        let mut outcomes = self.outcomes.clone();
+        let nothing = outcomes.nothing();
+        let dim = self.measures.dim();
+        let mut rows = self.shape.rows.emptied(choices.len());
+        for (place, ends) in first.windows(2).enumerate() {
+            for choice in &choices[ends[0] as usize..ends[1] as usize] {
+                match (choice, numbers.get(place).copied().flatten()) {
+                    (Some((state, action)), _) => {
+                        let choice = self.choice(*state as usize, *action as usize);
+                        rows.push_moved(&self.shape.rows, choice, places);
+                    }
+                    (None, None) => rows.push_sure(narrow(states - 1), nothing),
+                    (None, Some(number)) => {
+                        rows.push_sure(narrow(states - 1), outcomes.push_one(narrow(dim + number)));
+                    }
+                }
+            }
+        }
+        let measures = Measures::new([("sums", dim), ("stay", numbers.iter().flatten().count())]);
+        let counts = first.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
+        TabularMdp {
+            shape: Arc::new(Shape {
+                states,
+                actions: counts.clone().max().unwrap_or(0).max(1),
+                start: self.start().iter().map(|&(s, p)| (places[s] as usize, p)).collect(),
+                terminal: counts.map(|count| count == 0).collect(),
+                choices: first,
+                rows,
+                decisions: OnceLock::new(),
+                recent: Recent::default(),
+            }),
+            measures,
+            outcomes,
+        }
+    }
+
+    /// What stands for all that outcomes measure.
+    pub(crate) fn digest_outcomes(&self, digest: &mut impl FnMut(&[u8])) {
+        self.measures.averages().iter().for_each(|entry| digest(&entry.to_le_bytes()));
+        self.outcomes.digest(digest);
     }
 
     /// The world unrolled over `horizon` steps: state `stage * states + state`, cut off by a terminal state at the end.

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::guard::{self, Guard};
 use super::{AnyOracle, MakeOracle, OracleContext, OracleEntry, Respond, Response};
@@ -82,12 +82,10 @@ pub struct Exact {
     discounting: Discounting,
     planner: Planner,
     decisions: Vec<bool>,
-    /// Without discount and horizon, where some policies never end: the model in which all is planned.
-    quotient: Option<Quotient>,
+    /// Without discount and horizon: the model in which all is planned.
+    quotient: Option<Arc<Quotient>>,
     /// What bounds need where some policies measure without end.
     guard: Option<Guard>,
-    /// Without discount and horizon, where every policy ends: a bound on the steps left in each state, found when it is needed.
-    steps: OnceLock<Vec<f64>>,
     /// Policies found before with what they measure, so that equal answers share one policy.
     known: Vec<(Arc<AnyPolicy>, Vec<f64>)>,
     /// Where among them is the policy of these actions.
@@ -102,55 +100,24 @@ impl Exact {
             not_too_large("horizon times states times actions", &factors, 200_000_000)?;
         }
         let decisions = rl::decision_states(&model);
+        let is_total = discounting.gamma() == 1.0 && discounting.horizon().is_none();
+        let quotient = if is_total { Some(Quotient::of(&model)?) } else { None };
         let (known, places) = (Vec::new(), HashMap::new());
-        let mut exact = Self {
-            model,
-            discounting,
-            planner,
-            decisions,
-            quotient: None,
-            guard: None,
-            steps: OnceLock::new(),
-            known,
-            places,
-        };
-        if exact.is_total() {
-            exact.quotient = Quotient::new(&exact.model, &exact.decisions)?;
-        }
-        Ok(exact)
-    }
-
-    /// Whether there is neither discount nor horizon.
-    fn is_total(&self) -> bool {
-        self.discounting.gamma() == 1.0 && self.discounting.horizon().is_none()
-    }
-
-    /// The quotient, where some policies measure without end in it.
-    fn endless(&self) -> Option<&Quotient> {
-        self.quotient.as_ref().filter(|quotient| !quotient.endless.is_empty())
+        Ok(Self { model, discounting, planner, decisions, quotient, guard: None, known, places })
     }
 
     /// A bound on the steps left in each state, where one is needed and there is one.
     fn steps(&self) -> Result<Option<&[f64]>> {
-        if !self.is_total() || self.endless().is_some() {
-            return Ok(None);
+        match &self.quotient {
+            Some(quotient) if !quotient.is_endless => quotient.steps().map(Some),
+            _ => Ok(None),
         }
-        if self.steps.get().is_none() {
-            let (model, decisions) = self.planned();
-            let each_step = vec![1.0; model.choices()];
-            // Rewards are positive here, so values start at 0.
-            let mut longest = rl::policy_iteration(model, 1.0, decisions, &each_step, 0.0)?.values;
-            // Twice as much leaves room for rounding: the bound must hold with certainty, not be tight.
-            longest.iter_mut().for_each(|w| *w *= 2.0);
-            self.steps.get_or_init(|| longest);
-        }
-        Ok(self.steps.get().map(Vec::as_slice))
     }
 
     /// The same for the game of `set`, whose entries are measured first: where some policies measure without end, bounds
     /// need to know that the set is left that way.
     pub fn guarded(mut self, set: &SharedSet) -> Result<Self> {
-        if let Some(quotient) = self.endless() {
+        if let Some(quotient) = &self.quotient {
             self.guard = Guard::find(quotient, set)?;
         }
         Ok(self)
@@ -178,19 +145,29 @@ impl Exact {
         }
     }
 
-    fn plan(&self, rewards: &[f64]) -> Result<Plan> {
-        let ((model, decisions), gamma) = (self.planned(), self.discounting.gamma());
-        if let Some(quotient) = self.endless() {
-            return rl::shortest_path(model, decisions, rewards, &quotient.ending);
-        }
-        Ok(match (self.discounting.horizon(), self.planner) {
-            (Some(horizon), _) => rl::backward_induction(model, gamma, horizon, decisions, rewards),
-            (None, Planner::PolicyIteration) => {
-                let longest = self.steps()?.map(|steps| steps.iter().copied().fold(0.0, f64::max));
-                let steps = longest.unwrap_or(self.discounting.total_weight());
-                rl::policy_iteration(model, gamma, decisions, rewards, steps)?
+    fn plan(&self, lam: &[f64], staying: &Staying) -> Result<Plan> {
+        let rewards = self.planned().0.rewards(&staying.lam);
+        match (&self.quotient, &self.guard) {
+            (Some(quotient), Some(guard)) => {
+                let first = guard.first(quotient, lam, &rewards)?;
+                rl::shortest_path(quotient, &rewards, &first)
             }
-            (None, Planner::ValueIteration) => rl::value_iteration(model, gamma, decisions, rewards)?,
+            _ => self.plan_rewards(&rewards),
+        }
+    }
+
+    fn plan_rewards(&self, rewards: &[f64]) -> Result<Plan> {
+        let ((model, decisions), gamma) = (self.planned(), self.discounting.gamma());
+        Ok(match (self.discounting.horizon(), self.planner, &self.quotient) {
+            (Some(horizon), ..) => rl::backward_induction(model, gamma, horizon, decisions, rewards),
+            (None, Planner::ValueIteration, Some(quotient)) if !quotient.is_endless => {
+                rl::value_iteration(model, gamma, decisions, rewards)?
+            }
+            (None, _, Some(quotient)) => rl::shortest_path(quotient, rewards, &quotient.ending)?,
+            (None, Planner::ValueIteration, None) => rl::value_iteration(model, gamma, decisions, rewards)?,
+            (None, Planner::PolicyIteration, None) => {
+                rl::policy_iteration(model, gamma, decisions, rewards, self.discounting.total_weight())?
+            }
         })
     }
 
@@ -202,7 +179,7 @@ impl Exact {
             Some(quotient) => quotient.step_norms(&self.model),
             None => model.step_norms(),
         };
-        let plan = self.plan(&norms)?;
+        let plan = self.plan_rewards(&norms)?;
         Ok(model.start().iter().map(|&(s, p)| p * plan.values[s]).sum())
     }
 
@@ -235,20 +212,35 @@ impl Exact {
         ceiling.upper_bound(set, criterion, &self.ground())
     }
 
-    /// A certificate with every number computed again for this world, claiming only what that confirms.
+    /// Whether values are about the states that are planned in.
+    pub(crate) fn takes(&self, witness: &ValueFunction) -> bool {
+        let proofs = self.quotient.as_ref().map_or(0, |quotient| quotient.proof_length());
+        witness.values.len() == self.planned().0.states() * self.discounting.horizon().unwrap_or(1)
+            && witness.bias.len() == proofs
+    }
+
+    /// What a mixed policy measures of a set's entries, which come first.
+    fn measure_first(&self, mixture: &Mixed, set: &SharedSet) -> Result<Vec<f64>> {
+        let mut measured = self.measure(mixture)?;
+        measured.truncate(set.dim());
+        Ok(measured)
+    }
+
+    /// A certificate with every number computed again for this world, claiming only what that confirms. What is measured after
+    /// the set's entries is free.
     pub fn recompute(
         &self,
         certificate: &Certificate,
         set: &SharedSet,
         mixture: &Mixed,
     ) -> Result<Certificate> {
-        let measured = self.measure(mixture)?;
+        let measured = self.measure_first(mixture, set)?;
         certificate.recomputed(set, &self.ground(), measured)
     }
 
     /// Checks a certificate against this world, the set and the mixture it speaks of.
     pub fn check(&self, certificate: &Certificate, set: &SharedSet, mixture: &Mixed) -> Result<()> {
-        let measured = self.measure(mixture)?;
+        let measured = self.measure_first(mixture, set)?;
         certificate.check(set, &self.ground(), &measured)
     }
 }
@@ -258,7 +250,7 @@ impl Respond for Exact {
         crate::error::dimension("lambda", lam.len(), self.model.measures().dim())?;
         crate::error::finite("lambda", lam)?;
         let staying = self.staying(lam)?;
-        let Plan { actions, values } = self.plan(&self.planned().0.rewards(&staying.lam))?;
+        let Plan { actions, values } = self.plan(lam, &staying)?;
         let actions = match &self.quotient {
             Some(quotient) => quotient.lift(&self.model, &actions, &staying),
             None => actions,

@@ -11,6 +11,10 @@ use crate::vector::{add_scaled, difference, dot, norm};
 const FAR: f64 = 1e6;
 /// What does not leave the set by this share of a way does not leave it.
 const LEAVES: f64 = 1e-3;
+/// A λ prices what goes on for ever if that costs more than this.
+const PRICED: f64 = 1e-6;
+/// The part of the largest reward that whole ways pay where a tie is broken.
+const TIE: f64 = 1e-3;
 /// Distinct directions that are looked at.
 const DIRECTIONS: usize = 1000;
 
@@ -23,6 +27,8 @@ pub(super) struct Guard {
     offset: f64,
     values: Vec<f64>,
     bias: Vec<f64>,
+    /// The directions, each of length 1, in which measurements go on for ever.
+    directions: Vec<Vec<f64>>,
     /// Whether the objective pays, too: it serves only while the objective has a price.
     takes_objective: bool,
 }
@@ -34,7 +40,7 @@ impl Guard {
         for takes_objective in [false, true] {
             let Some((lam, offset)) = direction(&rows, set, takes_objective) else { continue };
             if let Some(guard) = Self::new(quotient, lam, offset, takes_objective)? {
-                return Ok(Some(guard));
+                return Ok(Some(Self { directions: rows, ..guard }));
             }
         }
         Ok(None)
@@ -48,7 +54,7 @@ impl Guard {
         for power in 0..10 {
             let price = 4.0 / least * 16f64.powi(power);
             let rewards: Vec<f64> = paid.iter().map(|reward| 1.0 + price * reward).collect();
-            match shortest_path(&quotient.model, &quotient.decisions, &rewards, &quotient.ending) {
+            match shortest_path(quotient, &rewards, &quotient.ending) {
                 Err(Error::Unbounded { .. }) => {}
                 Err(error) => return Err(error),
                 Ok(plan) => {
@@ -59,12 +65,27 @@ impl Guard {
                         offset: 2.0 * price * offset,
                         values: double(&plan.values, 1.0),
                         bias: double(&staying.bias, price),
+                        directions: Vec::new(),
                         takes_objective,
                     }));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// A policy that ends, to begin the search for the best one for λ with: the best for a λ next to it, where that is easier to
+    /// find. What goes on for ever at no price leaves plateaus, on which policies wander about.
+    pub fn first(&self, quotient: &Quotient, lam: &[f64], rewards: &[f64]) -> Result<Vec<u32>> {
+        if self.directions.iter().all(|row| dot(lam, row) > PRICED * norm(lam)) {
+            return Ok(quotient.ending.clone());
+        }
+        let size = |values: &[f64]| values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let share = TIE * size(rewards) / size(&self.values).max(1.0);
+        let mut tilted = lam.to_vec();
+        add_scaled(&mut tilted, share, &self.lam);
+        let staying = quotient.staying(&tilted)?;
+        Ok(shortest_path(quotient, &quotient.model.rewards(&staying.lam), &quotient.ending)?.actions)
     }
 
     pub fn serves(&self, lam: &[f64]) -> bool {
@@ -102,6 +123,10 @@ impl Guard {
 impl PriceStaying for Quotient {
     fn priced(&self, lam: &[f64], bias: &[f64]) -> Result<Vec<f64>> {
         Quotient::priced(self, lam, bias)
+    }
+
+    fn dim(&self) -> usize {
+        Quotient::dim(self)
     }
 }
 

@@ -1,8 +1,9 @@
 use std::collections::VecDeque;
 
 use super::chain::Chain;
-use super::end_components::{EndComponents, Predecessors};
+use super::end_components::EndComponents;
 use super::endless_classes::EndlessClasses;
+use super::graph::Predecessors;
 use crate::env::TabularMdp;
 use crate::error::Result;
 use crate::measurement::Measures;
@@ -107,13 +108,17 @@ impl Averages {
         Ok(Staying { lam, bias, actions })
     }
 
+    /// States of all components.
+    pub fn states(&self) -> usize {
+        self.components.iter().map(|component| component.states.len()).sum()
+    }
+
     /// λ, and after it a number for each component that no average payoff of whoever stays in it is below.
     ///
     /// For any b, the average of λ·z is that of λ·z + b(here) − b(next), because b is bounded: it is at least the least of
     /// these over all choices. What rounding may have added is taken off.
     pub fn priced(&self, averages: &[usize], lam: &[f64], bias: &[f64]) -> Result<Vec<f64>> {
-        let states: usize = self.components.iter().map(|component| component.states.len()).sum();
-        crate::error::dimension("bias", bias.len(), states)?;
+        crate::error::dimension("bias", bias.len(), self.states())?;
         let prices: Vec<f64> = averages.iter().map(|entry| lam[*entry]).collect();
         let mut priced = lam.to_vec();
         let mut rest = bias;

@@ -1,4 +1,5 @@
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::sweeps::largest;
 use crate::env::TabularMdp;
@@ -81,51 +82,60 @@ impl Chain {
         decisions: &[bool],
         policy: impl Fn(usize, usize) -> f64,
     ) -> Self {
-        let policy = &policy;
-        let chosen = |state: usize| {
-            let actions = (0..model.actions()).map(move |action| (action, policy(state, action)));
-            actions
-                .filter(|(_, chosen)| *chosen > 0.0)
-                .map(move |(action, p)| (model.choice(state, action), p))
-        };
-        Self::of(model, gamma, decisions, chosen)
+        let states = (0..decisions.len()).filter(|&s| decisions[s]);
+        Self::of(model, gamma, (0..decisions.len(), states), |state| chosen(model, &policy, state), |_| 0)
     }
 
     /// The chain of one action a state.
     pub(super) fn deterministic(model: &TabularMdp, gamma: f64, decisions: &[bool], actions: &[u32]) -> Self {
-        let chosen = |state: usize| std::iter::once((model.choice(state, actions[state] as usize), 1.0));
-        Self::of(model, gamma, decisions, chosen)
+        let states = (0..decisions.len()).filter(|&s| decisions[s]);
+        Self::of(model, gamma, (0..decisions.len(), states), |state| taken(model, actions, state), |_| 0)
     }
 
-    /// The chain of the choices of each state with their probabilities.
-    fn of<I: Iterator<Item = (usize, f64)>>(
+    /// The chain of the choices of each state with their probabilities, over the states given, which are in `range`. Those of one
+    /// component stand together, and none leads to a later component.
+    pub(super) fn of<I: Iterator<Item = (usize, f64)>>(
         model: &TabularMdp,
         gamma: f64,
-        decisions: &[bool],
+        (range, states): (Range<usize>, impl Iterator<Item = usize> + Clone),
         chosen: impl Fn(usize) -> I,
+        component: impl Fn(usize) -> u32,
     ) -> Self {
+        const OUTSIDE: u32 = u32::MAX;
+        const FREE: u32 = u32::MAX - 1;
+        const ON_PATH: u32 = u32::MAX - 2;
+        let start = range.start;
+        let mut number = vec![OUTSIDE; range.len()];
+        let mut count = 0;
+        for state in states.clone() {
+            number[state - start] = FREE;
+            count += 1;
+        }
+        let at = |next: usize| next.wrapping_sub(start);
         let successors = |state: usize| {
             chosen(state).flat_map(move |(choice, chosen)| {
                 let row = model.outcomes_of(choice).successors();
-                row.filter(|(_, next)| decisions[*next]).map(move |(p, next)| (next, gamma * chosen * p))
+                row.map(move |(p, next)| (next, gamma * chosen * p))
             })
         };
-        let likeliest = |state: usize| {
-            let others = successors(state).filter(|(next, _)| *next != state);
+        let likeliest = |state: usize, number: &[u32]| {
+            let is_inside = |next: usize| number.get(at(next)).is_some_and(|number| *number != OUTSIDE);
+            let others = successors(state).filter(|(next, _)| {
+                *next != state && is_inside(*next) && component(*next) == component(state)
+            });
             others.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(next, _)| next)
         };
-        let mut number = vec![u32::MAX; decisions.len()];
-        let mut order = Vec::new();
+        let mut order = Vec::with_capacity(count);
         let mut path = Vec::new();
-        for state in 0..decisions.len() {
-            let mut next = Some(state).filter(|&s| decisions[s]);
-            while let Some(here) = next.filter(|&s| number[s] == u32::MAX) {
-                number[here] = u32::MAX - 1;
+        for state in states {
+            let mut next = Some(state);
+            while let Some(here) = next.filter(|&s| number[at(s)] == FREE) {
+                number[at(here)] = ON_PATH;
                 path.push(here as u32);
-                next = likeliest(here);
+                next = likeliest(here, &number);
             }
             for here in path.drain(..).rev() {
-                number[here as usize] = order.len() as u32;
+                number[at(here as usize)] = order.len() as u32;
                 order.push(here);
             }
         }
@@ -134,7 +144,9 @@ impl Chain {
         for (i, &state) in order.iter().enumerate() {
             let mut stay = 0.0;
             for (next, weight) in successors(state as usize) {
-                let column = number[next];
+                let Some(&column) = number.get(at(next)).filter(|column| **column != OUTSIDE) else {
+                    continue;
+                };
                 match (column as usize).cmp(&i) {
                     Ordering::Less => earlier.push(column, weight),
                     Ordering::Equal => stay += weight,
@@ -149,7 +161,7 @@ impl Chain {
     }
 
     /// V with (I − γP)V = r, to a relative residual of `accuracy` or rounding. `values` holds a first guess and
-    /// receives the solution; other states get 0.
+    /// receives the solution.
     pub(super) fn values(
         &self,
         reward: impl Fn(usize) -> f64,
@@ -184,21 +196,27 @@ impl Chain {
 
     /// ρ with (I − γP)ᵀρ = β: the discounted number of visits to each state.
     pub(super) fn visits(&self, start: &[(usize, f64)], visits: &mut [f64]) -> Result<()> {
-        visits.fill(0.0);
-        start.iter().for_each(|&(state, probability)| visits[state] += probability);
-        self.visits_from(start, visits)
+        let b = self.starting(start, visits.len());
+        self.transposed(&b, b.clone(), visits)
     }
 
     /// The same from a guess, which `visits` holds.
     pub(super) fn visits_from(&self, start: &[(usize, f64)], visits: &mut [f64]) -> Result<()> {
-        let mut beta = vec![0.0; visits.len()];
+        let b = self.starting(start, visits.len());
+        let guess = self.gather(|s| visits[s]);
+        self.transposed(&b, guess, visits)
+    }
+
+    fn starting(&self, start: &[(usize, f64)], states: usize) -> Vec<f64> {
+        let mut beta = vec![0.0; states];
         for &(state, probability) in start {
             beta[state] += probability;
         }
-        let b = self.gather(|s| beta[s]);
-        drop(beta);
-        let mut x = self.gather(|s| visits[s]);
-        self.solve(&b, &mut x, true, 0.0)?;
+        self.gather(|s| beta[s])
+    }
+
+    fn transposed(&self, b: &[f64], mut x: Vec<f64>, visits: &mut [f64]) -> Result<()> {
+        self.solve(b, &mut x, true, 0.0)?;
         self.scatter(&x, visits);
         Ok(())
     }
@@ -208,7 +226,6 @@ impl Chain {
     }
 
     fn scatter(&self, x: &[f64], out: &mut [f64]) {
-        out.fill(0.0);
         for (&state, &value) in self.order.iter().zip(x) {
             out[state as usize] = value;
         }
@@ -340,6 +357,25 @@ impl Chain {
         }
         x.copy_from_slice(&kept);
     }
+}
+
+/// The choices of a state that a policy takes, with their probabilities.
+pub(super) fn chosen(
+    model: &TabularMdp,
+    policy: impl Fn(usize, usize) -> f64,
+    state: usize,
+) -> impl Iterator<Item = (usize, f64)> {
+    let actions = (0..model.actions()).map(move |action| (action, policy(state, action)));
+    actions.filter(|(_, chosen)| *chosen > 0.0).map(move |(action, p)| (model.choice(state, action), p))
+}
+
+/// The same of a policy that takes one action a state.
+pub(super) fn taken(
+    model: &TabularMdp,
+    actions: &[u32],
+    state: usize,
+) -> impl Iterator<Item = (usize, f64)> + use<> {
+    std::iter::once((model.choice(state, actions[state] as usize), 1.0))
 }
 
 /// The inner product, as four sums side by side.

@@ -1,10 +1,9 @@
 use super::aggregation::long_run;
 use super::chain::Chain;
-use super::end_components::{strongly_connected, successors};
+use super::graph::{NONE, StrongComponents, successors};
 use crate::env::TabularMdp;
 use crate::error::Result;
 
-const NONE: u32 = u32::MAX;
 /// A state that is visited less than this share of what another is, is no good to count visits between.
 const SELDOM: f64 = 1e-3;
 /// How often others are looked for.
@@ -26,7 +25,13 @@ impl EndlessClasses {
                 is_taken[model.choice(state, action)] = true;
             }
         }
-        let (mut places, count) = strongly_connected(model, |s| decisions[s], |choice| is_taken[choice]);
+        let roots = (0..model.states()).filter(|&s| decisions[s]);
+        let strong = StrongComponents::new(model.states(), roots, |state, open| {
+            let taken = model.choices_of(state).filter(|&choice| is_taken[choice]);
+            let next = taken.flat_map(|choice| successors(model, choice));
+            open.extend(next.filter(|&next| decisions[next]).map(|next| next as u32));
+        });
+        let StrongComponents { mut places, count, .. } = strong;
         let mut is_left = vec![false; count];
         for state in (0..model.states()).filter(|&s| decisions[s]) {
             let taken = model.choices_of(state).filter(|&choice| is_taken[choice]);
@@ -121,46 +126,5 @@ impl EndlessClasses {
         for (state, frequency) in frequencies.iter_mut().enumerate() {
             self.of(state).into_iter().for_each(|class| *frequency /= units[class]);
         }
-    }
-
-    /// The decision states outside.
-    pub fn others(&self, decisions: &[bool]) -> Vec<bool> {
-        decisions.iter().zip(&self.places).map(|(decides, place)| *decides && *place == NONE).collect()
-    }
-
-    /// Gives every state of a class the visits that enter the class, of which there are more and more. Returns what is measured
-    /// there without end, by entry.
-    pub fn enter(
-        &self,
-        model: &TabularMdp,
-        visits: &mut [f64],
-        policy: impl Fn(usize, usize) -> f64,
-    ) -> Vec<bool> {
-        let mut entered = vec![0.0; self.count];
-        for &(state, probability) in model.start() {
-            self.of(state).into_iter().for_each(|class| entered[class] += probability);
-        }
-        for state in (0..model.states()).filter(|&s| visits[s] > 0.0) {
-            for action in (0..model.actions()).filter(|&a| policy(state, a) > 0.0) {
-                for t in model.row(state, action) {
-                    let mass = visits[state] * policy(state, action) * t.probability;
-                    self.of(t.next as usize).into_iter().for_each(|class| entered[class] += mass);
-                }
-            }
-        }
-        let mut is_infinite = vec![false; model.measures().dim()];
-        for state in 0..model.states() {
-            let Some(mass) = self.of(state).map(|class| entered[class]).filter(|mass| *mass > 0.0) else {
-                continue;
-            };
-            visits[state] = mass;
-            for action in (0..model.actions()).filter(|&a| policy(state, a) > 0.0) {
-                for t in model.row(state, action).iter().filter(|t| t.probability > 0.0) {
-                    let entries = model.outcome(t.outcome).iter().map(|(entry, _)| *entry as usize);
-                    entries.for_each(|entry| is_infinite[entry] |= !model.measures().is_average(entry));
-                }
-            }
-        }
-        is_infinite
     }
 }

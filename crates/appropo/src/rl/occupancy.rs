@@ -1,7 +1,8 @@
 use sha2::{Digest, Sha256};
 
-use super::chain::Chain;
+use super::chain::{Chain, chosen, taken};
 use super::endless_classes::EndlessClasses;
+use super::walk::Walk;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::measurement::Discounting;
@@ -24,6 +25,14 @@ pub struct Occupancy {
     endless: (usize, usize),
 }
 
+/// What one policy visits.
+struct Visits {
+    visits: Vec<f64>,
+    /// The states among which it stays for ever.
+    staying: Vec<u32>,
+    ends: bool,
+}
+
 impl Occupancy {
     /// The occupancy of a policy, from one transposed solve or, with a horizon, one pass forward.
     pub fn of(model: &TabularMdp, discounting: &Discounting, policy: &TabularPolicy) -> Result<Self> {
@@ -37,34 +46,12 @@ impl Occupancy {
                 stages == 1,
                 "1",
             )?;
-            let chosen = |s: usize, a: usize| policy.probability(0, s, a);
-            let classes = if gamma == 1.0 { EndlessClasses::new(model, decisions, chosen) } else { None };
-            // The same policies are measured when they are found, when they are mixed and when they are reported.
-            let visits = model.remembered(fingerprint(gamma, policy), || {
-                let ending = classes.as_ref().map(|classes| classes.others(decisions));
-                let ending = ending.as_deref().unwrap_or(decisions);
-                let chain = match policy.actions_taken() {
-                    Some(taken) => Chain::deterministic(model, gamma, ending, taken),
-                    None => Chain::new(model, gamma, ending, chosen),
-                };
-                let mut visits = vec![0.0; states];
-                chain.visits(model.start(), &mut visits)?;
-                Ok(visits)
-            })?;
-            let Some(classes) = classes else {
-                let mass = spread(&visits, actions, chosen);
-                return Ok(Self::from_mass(model, mass));
+            return match policy.actions_taken() {
+                Some(actions) => Self::stationary(model, gamma, policy, |s| taken(model, actions, s)),
+                None => Self::stationary(model, gamma, policy, |s| {
+                    chosen(model, |s: usize, a: usize| policy.probability(0, s, a), s)
+                }),
             };
-            let mut visits = visits.to_vec();
-            let is_infinite = classes.enter(model, &mut visits, chosen);
-            let mass = spread(&visits, actions, chosen);
-            let mut share = Vec::new();
-            if !model.measures().averages().is_empty() {
-                let mut times = classes.frequencies(model, chosen)?;
-                times.iter_mut().zip(&visits).for_each(|(time, entered)| *time *= entered);
-                share = spread(&times, actions, chosen);
-            }
-            return Ok(Self { states, actions, mass, share, is_infinite, endless: (1, 1) });
         };
         let mut visits = vec![0.0; states];
         for &(state, probability) in model.start() {
@@ -85,6 +72,47 @@ impl Occupancy {
             mass.extend(now);
         }
         Ok(Self::from_mass(model, mass))
+    }
+
+    /// The occupancy of a policy that takes the choices `chosen(state)` at every step.
+    fn stationary<I: Iterator<Item = (usize, f64)>>(
+        model: &TabularMdp,
+        gamma: f64,
+        policy: &TabularPolicy,
+        chosen: impl Fn(usize) -> I,
+    ) -> Result<Self> {
+        let (states, actions, decisions) = (model.states(), model.actions(), model.decision_states());
+        // The same policies are measured when they are found, when they are mixed and when they are reported.
+        let found = model.remembered(fingerprint(gamma, policy), || {
+            let mut visits = vec![0.0; states];
+            if gamma < 1.0 {
+                let inside = (0..states).filter(|&s| decisions[s]);
+                let chain = Chain::of(model, gamma, (0..states, inside), &chosen, |_| 0);
+                chain.visits(model.start(), &mut visits)?;
+                return Ok(Visits { visits, staying: Vec::new(), ends: true });
+            }
+            let walk = Walk::new(model, decisions, &chosen);
+            let chain = Chain::of(model, 1.0, (0..states, walk.passed()), &chosen, |s| walk.component(s));
+            chain.visits(model.start(), &mut visits)?;
+            let ends = walk.ends();
+            let staying = if ends { Vec::new() } else { walk.stay(model, &mut visits, &chosen) };
+            Ok(Visits { visits, staying, ends })
+        })?;
+        let Visits { visits, staying, ends } = found.as_ref();
+        let mut is_infinite = vec![false; if *ends { 0 } else { model.measures().dim() }];
+        for (choice, _) in staying.iter().flat_map(|&state| chosen(state as usize)) {
+            for t in model.outcomes_of(choice).iter().filter(|t| t.probability > 0.0) {
+                let entries = model.outcome(t.outcome).iter().map(|(entry, _)| *entry as usize);
+                entries.for_each(|entry| is_infinite[entry] |= !model.measures().is_average(entry));
+            }
+        }
+        let probability = |s: usize, a: usize| policy.probability(0, s, a);
+        let mass = spread(visits, actions, probability);
+        let mut share = Vec::new();
+        if !ends && !model.measures().averages().is_empty() {
+            share = spread(&times(model, visits, probability)?, actions, probability);
+        }
+        Ok(Self { states, actions, mass, share, is_infinite, endless: (usize::from(!ends), 1) })
     }
 
     /// The occupancy of a mixed policy: the weighted sum of its parts'.
@@ -155,6 +183,16 @@ impl Occupancy {
     }
 }
 
+/// The share of time in each state among which a policy stays for ever, where `visits` has those that enter.
+fn times(model: &TabularMdp, visits: &[f64], policy: impl Fn(usize, usize) -> f64) -> Result<Vec<f64>> {
+    let Some(classes) = EndlessClasses::new(model, model.decision_states(), &policy) else {
+        return Ok(vec![0.0; visits.len()]);
+    };
+    let mut times = classes.frequencies(model, policy)?;
+    times.iter_mut().zip(visits).for_each(|(time, entered)| *time *= entered);
+    Ok(times)
+}
+
 fn spread(visits: &[f64], actions: usize, policy: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let rows = visits.iter().enumerate();
     rows.flat_map(|(s, v)| (0..actions).map(move |a| (s, a, v)))
@@ -210,7 +248,7 @@ mod tests {
             let key = fingerprint(gamma, policy);
             assert!(!keys.contains(&key));
             keys.push(key);
-            selected.remembered(key, || Err(Error::NoTable)).unwrap();
+            selected.remembered(key, || Err::<Visits, _>(Error::NoTable)).unwrap();
         }
     }
 }

@@ -35,7 +35,7 @@ pub fn policy_iteration(
     // Where episodes are so long that sweeps are too rough for this, the policy is evaluated in the end.
     let is_enough = ROUNDING * steps <= ACCURACY;
     let rounding = if is_enough && steps > 0.0 { ACCURACY / steps } else { ROUNDING };
-    let mut sweeps = Sweeps::new(model, gamma, decisions, rewards, rounding);
+    let mut sweeps = Sweeps::new(model, gamma, (0..model.states(), decisions), rewards, rounding);
     let mut actions = vec![0u32; model.states()];
     let mut least = WARM_UP;
     for _ in 0..ROUNDS {

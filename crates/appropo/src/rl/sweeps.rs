@@ -1,4 +1,6 @@
+use std::ops::Range;
 use std::panic::resume_unwind;
+use std::thread::available_parallelism;
 
 use crate::env::TabularMdp;
 
@@ -24,6 +26,8 @@ pub(super) struct Sweeps<'a> {
     model: &'a TabularMdp,
     gamma: f64,
     rewards: &'a [f64],
+    /// The states are in here. The values of others do not change.
+    range: Range<usize>,
     states: Vec<u32>,
     /// Whether every choice of a state leads to other states of its part.
     is_plain: Vec<bool>,
@@ -33,6 +37,7 @@ pub(super) struct Sweeps<'a> {
     is_open: Vec<bool>,
     /// Blocks of a part.
     part: usize,
+    threads: usize,
     /// The values before a sweep, where there are several parts.
     before: Vec<f64>,
     /// Changes up to this, relative to the largest value, are rounding.
@@ -53,12 +58,12 @@ impl<'a> Sweeps<'a> {
     pub fn new(
         model: &'a TabularMdp,
         gamma: f64,
-        decisions: &[bool],
+        (range, decisions): (Range<usize>, &[bool]),
         rewards: &'a [f64],
         rounding: f64,
     ) -> Self {
-        let states: Vec<u32> = (0..decisions.len() as u32).filter(|&s| decisions[s as usize]).collect();
-        let (first, readers) = readers(model, decisions, &states);
+        let states: Vec<u32> = range.clone().filter(|&s| decisions[s]).map(|s| s as u32).collect();
+        let (first, readers) = readers(model, range.clone(), &states);
         let is_open = vec![true; states.len().div_ceil(BLOCK)];
         let parts = PARTS.min(states.len() / LEAST_PART).max(1);
         let part = is_open.len().div_ceil(parts).max(1);
@@ -73,16 +78,19 @@ impl<'a> Sweeps<'a> {
             }));
         }
         let (before, is_upward) = (Vec::new(), true);
+        let threads = if parts > 1 { available_parallelism().map_or(1, usize::from) } else { 1 };
         Self {
             model,
             gamma,
             rewards,
+            range,
             states,
             is_plain,
             first,
             readers,
             is_open,
             part,
+            threads,
             before,
             rounding,
             is_upward,
@@ -102,7 +110,7 @@ impl<'a> Sweeps<'a> {
             let mut change = 0.0;
             for _ in 0..SPAN {
                 let is_full = self.is_open.iter().all(|is_open| *is_open);
-                let rounding = self.rounding * largest(values);
+                let rounding = self.rounding * largest(&values[self.range.clone()]);
                 change = self.sweep(values, rounding);
                 if change <= rounding {
                     // Changes that are too small to pass on may have added up.
@@ -118,6 +126,17 @@ impl<'a> Sweeps<'a> {
                 return Ended::Slow(change);
             }
             before = change;
+        }
+    }
+
+    /// A few sweeps.
+    pub fn run_span(&mut self, values: &mut [f64]) {
+        self.is_open.fill(true);
+        for _ in 0..SPAN {
+            let rounding = self.rounding * largest(&values[self.range.clone()]);
+            if self.sweep(values, rounding) <= rounding {
+                return;
+            }
         }
     }
 
@@ -156,14 +175,18 @@ impl<'a> Sweeps<'a> {
             (rest, start) = (after, end);
         }
         let sweeps = &*self;
+        // Which thread sweeps a part changes nothing.
+        let each = parts.len().div_ceil(self.threads.max(1)).max(1);
+        let work = |parts: &mut [Part]| -> Vec<(f64, Vec<u32>)> {
+            parts.iter_mut().map(|part| part.sweep(sweeps, rounding)).collect()
+        };
         let swept: Vec<(f64, Vec<u32>)> = std::thread::scope(|scope| {
-            let mut parts = parts.into_iter();
-            let first = parts.next();
-            let others: Vec<_> =
-                parts.map(|mut part| scope.spawn(move || part.sweep(sweeps, rounding))).collect();
-            let first = first.map(|mut part| part.sweep(sweeps, rounding));
-            let others = others.into_iter().map(|part| part.join().unwrap_or_else(|e| resume_unwind(e)));
-            first.into_iter().chain(others).collect()
+            let mut shares = parts.chunks_mut(each);
+            let first = shares.next();
+            let others: Vec<_> = shares.map(|share| scope.spawn(move || work(share))).collect();
+            let first = first.map(work).into_iter().flatten();
+            let others = others.into_iter().flat_map(|part| part.join().unwrap_or_else(|e| resume_unwind(e)));
+            first.chain(others).collect()
         });
         let mut largest = 0.0;
         for (change, opened) in swept {
@@ -280,20 +303,27 @@ fn greatest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// For each block of states, the other blocks that depend on it.
-fn readers(model: &TabularMdp, decisions: &[bool], states: &[u32]) -> (Vec<u32>, Vec<u32>) {
+fn readers(model: &TabularMdp, range: Range<usize>, states: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let count = states.len().div_ceil(BLOCK);
-    let mut number = vec![0u32; decisions.len()];
-    for (i, state) in states.iter().enumerate() {
-        number[*state as usize] = (i / BLOCK) as u32;
+    if count < 2 {
+        return (Vec::new(), Vec::new());
     }
+    let mut number = vec![u32::MAX; range.len()];
+    for (i, state) in states.iter().enumerate() {
+        number[*state as usize - range.start] = (i / BLOCK) as u32;
+    }
+    let block_of = |state: usize| {
+        let number = number.get(state.wrapping_sub(range.start)).copied();
+        number.filter(|block| *block != u32::MAX).map(|block| block as usize)
+    };
     // The blocks that each block reads: one after the other, and how many.
     let (mut read, mut ends, mut seen) = (Vec::new(), vec![0], vec![u32::MAX; count]);
     for (block, states) in states.chunks(BLOCK).enumerate() {
         for &state in states {
             for choice in model.choices_of(state as usize) {
                 for (_, next) in model.outcomes_of(choice).successors() {
-                    let other = number[next] as usize;
-                    if decisions[next] && other != block && seen[other] != block as u32 {
+                    let Some(other) = block_of(next).filter(|other| *other != block) else { continue };
+                    if seen[other] != block as u32 {
                         seen[other] = block as u32;
                         read.push(other as u32);
                     }
@@ -330,4 +360,35 @@ fn larger(largest: f64, value: f64) -> f64 {
 /// The largest size of an entry.
 pub(super) fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, value| larger(most, value.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::decision_states;
+    use super::*;
+    use crate::env::mars_rover;
+    use crate::random;
+
+    /// Values have the same bits on any number of threads, in a world that is swept in several parts.
+    #[test]
+    fn threads_make_no_difference() {
+        let map = mars_rover::random_map(260, 260, 0.05, &mut random::generator(3)).unwrap();
+        let model = mars_rover::world(&map, 0.05).unwrap().model;
+        let decisions = decision_states(&model);
+        let mut lam = vec![0.0; model.measures().dim()];
+        (lam[0], lam[1]) = (0.5, -1.0);
+        let rewards = model.rewards(&lam);
+        let swept = |threads: usize| -> Vec<u64> {
+            let mut sweeps = Sweeps::new(&model, 0.999, (0..model.states(), &decisions), &rewards, 1e-12);
+            assert!(sweeps.is_open.len().div_ceil(sweeps.part) > 2, "too few parts");
+            sweeps.threads = threads;
+            let mut values = vec![0.0; model.states()];
+            sweeps.run_span(&mut values);
+            values.into_iter().map(f64::to_bits).collect()
+        };
+        let one = swept(1);
+        for threads in 2..6 {
+            assert!(one == swept(threads), "{threads} threads");
+        }
+    }
 }
