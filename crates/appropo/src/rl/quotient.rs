@@ -386,7 +386,7 @@ fn endless(
     dim: usize,
 ) -> Vec<(usize, usize, Vec<f64>)> {
     let staying = (0..model.choices()).filter(|&choice| repeated.stays(choice));
-    staying
+    let mut found: Vec<(usize, usize, Vec<f64>)> = staying
         .filter_map(|choice| {
             let mut z = vec![0.0; dim];
             for t in model.outcomes_of(choice) {
@@ -395,5 +395,8 @@ fn endless(
             let (state, action) = origins[choice]?;
             z.iter().any(|v| *v != 0.0).then_some((state as usize, action as usize, z))
         })
-        .collect()
+        .collect();
+    // What is told of is the first of the model.
+    found.sort_by_key(|(state, action, _)| (*state, *action));
+    found
 }
