@@ -19,6 +19,7 @@ mod last_iterate;
 mod learning;
 mod machines;
 mod maximizing;
+mod measured;
 mod options;
 mod oracles;
 mod pareto;

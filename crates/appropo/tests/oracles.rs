@@ -152,8 +152,7 @@ fn an_end_at_the_horizon_is_that_of_time() {
     for _ in 0..5 {
         model.rollout(&policy).unwrap();
     }
-    let confirmation = Confirmation { z: vec![20.0], is_sure: true };
-    assert_eq!(model.confirm(&policy, &set, 1e-9).unwrap(), Some(confirmation));
+    assert_eq!(model.confirm(&policy, &set, 1e-9).unwrap(), Confirmation::Sure(vec![20.0]));
 }
 
 /// No hint of any kind, and seeds that chose nothing.

@@ -133,13 +133,15 @@ pub trait Follow {
     fn answer(&mut self, lam: &[f64]) -> Response;
 }
 
-/// What a model says of a mixed policy that it can't refute.
+/// What a model says of a mixed policy that should lie in a set.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Confirmation {
-    /// What it measures.
-    pub z: Vec<f64>,
-    /// Whether that is sure to lie in the set; otherwise the steps for it were too few to tell.
-    pub is_sure: bool,
+pub enum Confirmation {
+    /// It measures this, which is sure to lie there.
+    Sure(Vec<f64>),
+    /// It measures this, and the steps were too few to tell.
+    Unrefuted(Vec<f64>),
+    /// It may lie outside. What fresh episodes measured, where they told.
+    Refuted(Option<Estimate>),
 }
 
 /// A model of the world that answers as an oracle does, and that playing makes better.
@@ -159,9 +161,15 @@ pub trait ModelBased: Checkpoint {
     /// How much episodes of a mixed policy differ as far as is known, entry by entry; not finite where nothing is.
     fn deviations(&mut self, mixture: &Mixed) -> Result<Vec<f64>>;
 
-    /// What a mixed policy measures, if it lies in the set as far as can be told: in every model that may as well be true,
-    /// or in fresh episodes.
-    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Confirmation>>;
+    /// Whether a mixed policy lies in the set as far as can be told: in every model that may as well be true, or in fresh
+    /// episodes.
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Confirmation>;
+
+    /// Adds what so many fresh episodes of a mixed policy measure; fewer where it turns in circles, or the steps end. For
+    /// models that confirm by fresh episodes alone.
+    fn measure(&mut self, _mixture: &Mixed, _episodes: usize, _to: &mut Estimate) -> Result<()> {
+        Ok(())
+    }
 
     /// The mean and the standard deviation of what a mixed policy measures in the models that may as well be true; `None`
     /// where only playing tells.

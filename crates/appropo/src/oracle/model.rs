@@ -393,15 +393,15 @@ impl ModelBased for Model {
     }
 
     /// First in models that may as well be true, then in fresh episodes, which are learnt from like any other.
-    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Confirmation>> {
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Confirmation> {
         for draw in 0..self.options.posterior_checks {
             if !set.contains(&self.posterior_sample(mixture, draw)?, tolerance) {
-                return Ok(None);
+                return Ok(Confirmation::Refuted(None));
             }
         }
         self.oracle()?;
         let measured = self.planned.as_ref().map(|planned| planned.exact.measure(mixture)).transpose()?;
-        let confirmation = |is_sure| measured.map(|z| Confirmation { z, is_sure });
+        let Some(z) = measured else { return Ok(Confirmation::Refuted(None)) };
         let deviations = self.deviations(mixture)?;
         let (mut fresh, before) = (Estimate::new(self.episode.z().len()), self.samples);
         while fresh.count() < MOST_CONFIRMING && self.samples - before < self.budget / 10 {
@@ -412,18 +412,22 @@ impl ModelBased for Model {
             }
             fresh.add(self.episode.sum());
             if !gives_hope(&fresh, set) {
-                return Ok(None);
+                return Ok(Confirmation::Refuted(None));
             }
             if fresh.count() >= self.options.confirming && is_sure(&fresh, SURE, &deviations, set, tolerance)
             {
-                return Ok(confirmation(true));
+                return Ok(Confirmation::Sure(z));
             }
         }
         if fresh.count() >= MOST_CONFIRMING {
-            return Ok(None);
+            return Ok(Confirmation::Refuted(None));
         }
         // Where the steps are enough for too few episodes, they say little, and the models all the more.
-        Ok(confirmation(fresh.count() < self.options.confirming))
+        Ok(if fresh.count() < self.options.confirming {
+            Confirmation::Sure(z)
+        } else {
+            Confirmation::Unrefuted(z)
+        })
     }
 
     fn posterior(&mut self, mixture: &Mixed) -> Result<Option<(Vec<f64>, Vec<f64>)>> {

@@ -2,7 +2,7 @@ use super::maximize::Confirmed;
 use super::model_based::{AIMS, GAME, Games, MakePlayer, Played, no_claim, show};
 use super::{Maximum, Observer, Stop, StopRule, maximize};
 use crate::error::Result;
-use crate::oracle::ModelBased;
+use crate::oracle::{Confirmation, ModelBased};
 use crate::player::aim;
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, Errors, SharedSet, holds};
@@ -137,11 +137,10 @@ impl Search<'_> {
         }
         let z = match self.model.posterior(&found.game.mixture)? {
             Some(posterior) => self.sure(posterior),
-            None => {
-                let confirmation =
-                    self.model.confirm(&found.game.mixture, &self.free, self.rule.tolerance)?;
-                confirmation.filter(|confirmation| confirmation.is_sure).map(|confirmation| confirmation.z)
-            }
+            None => match self.model.confirm(&found.game.mixture, &self.free, self.rule.tolerance)? {
+                Confirmation::Sure(z) => Some(z),
+                Confirmation::Unrefuted(_) | Confirmation::Refuted(_) => None,
+            },
         };
         let progress = &mut self.progress;
         match z {

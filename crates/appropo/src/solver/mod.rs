@@ -9,6 +9,7 @@ mod lead;
 mod margin;
 mod maximize;
 mod maximize_model_based;
+mod measured;
 mod model_based;
 mod multipliers;
 mod observer;

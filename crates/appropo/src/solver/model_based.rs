@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use super::appropo::Game;
 use super::maximize::Confirmed;
+use super::measured::{Beside, Measured};
 use super::record::Record;
 use super::{Doubts, Goal, Observer, Round, Solution, Stop, StopRule};
 use crate::certificate::{Certificate, Evidence, Verdict};
@@ -22,8 +23,13 @@ pub type MakePlayer<'a> = dyn Fn(&SharedSet) -> Result<Box<dyn Player>> + 'a;
 /// The whole game is played in the model, which costs no samples, for an aim as deep inside the set as the model allows.
 /// Its mixture is then played in the world, which makes the model better, until the model confirms that it lies in the
 /// set. What is new is tried instead while games are lost more often than won, and whenever rollouts have taken more steps
-/// than trying did. Where the budget ends first, the mixture is the last that was confirmed; if none was, the last that
-/// could not be refuted, or else the last of all.
+/// than trying did.
+///
+/// Once fresh episodes have refuted a mixture, predictions are not believed any more: games look for what is missing beside
+/// what was measured, their policies are measured too, and the best mixture of all that was measured is to be confirmed.
+///
+/// Where the budget ends first, the mixture is the last that was confirmed; if none was, the last that could not be
+/// refuted, or else the best that was measured, or the last of all.
 pub fn appropo_model_based(
     set: &SharedSet,
     player: &MakePlayer,
@@ -31,7 +37,7 @@ pub fn appropo_model_based(
     rule: &StopRule,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
-    let progress = Progress { games: Games::new(set), held: None };
+    let progress = Progress { games: Games::new(set), held: None, measured: Measured::new() };
     Search { set, player, model, rule, progress }.run(observer)
 }
 
@@ -48,9 +54,10 @@ pub fn resume_model_based(
     let games = Games::load(&mut loader, set)?;
     let held = Confirmed::load(&mut loader, set.dim(), &|policy| model.fits(policy))?;
     let is_sure: bool = loader.get()?;
+    let measured = Measured::load(&mut loader, set.dim(), &|policy| model.fits(policy))?;
     model.load(&mut loader)?;
     loader.finish()?;
-    let progress = Progress { games, held: held.map(|held| (is_sure, held)) };
+    let progress = Progress { games, held: held.map(|held| (is_sure, held)), measured };
     Search { set, player, model, rule, progress }.run(observer)
 }
 
@@ -69,6 +76,8 @@ struct Progress {
     /// The last mixture that was confirmed but not sure enough for the observer, or else could not be refuted; and
     /// whether it was confirmed.
     held: Option<(bool, Confirmed)>,
+    /// Empty while predictions are believed.
+    measured: Measured,
 }
 
 impl Search<'_> {
@@ -77,11 +86,13 @@ impl Search<'_> {
         loop {
             let before = self.progress.clone();
             self.progress.games.rounds += 1;
-            let game = self.deepest()?;
+            let mut game = self.deepest()?;
             self.progress.games.count(game.hit);
             // Confirming may play episodes: saved before, so that the same ones follow when it is taken up again.
-            let state = game.hit.then(|| self.state(&before));
-            let stop = self.reason_to_stop(&game, observer).unwrap_or_else(|error| Some(Stop::Failed(error)));
+            let is_played = game.hit || !self.progress.measured.is_empty();
+            let state = is_played.then(|| self.state(&before));
+            let stop =
+                self.reason_to_stop(&mut game, observer).unwrap_or_else(|error| Some(Stop::Failed(error)));
             let state = || state.clone().unwrap_or_else(|| self.state(&before));
             let so_far = (self.progress.games.rounds, self.model.samples());
             let shown = self.held(&game, &stop);
@@ -90,8 +101,7 @@ impl Search<'_> {
                 Ok(false) => Some(stop.unwrap_or(Stop::Observer)),
                 Err(error) => Some(Stop::Failed(error)),
             };
-            let mut sample = || self.progress.games.sample(self.model, &game.mixture, ROLLOUTS);
-            let stop = stop.or_else(|| sample().err().map(Stop::Failed));
+            let stop = stop.or_else(|| self.sample(&game.mixture).err().map(Stop::Failed));
             if let Some(stop) = stop {
                 return Ok(self.solution(shown, stop));
             }
@@ -101,7 +111,25 @@ impl Search<'_> {
         }
     }
 
-    fn reason_to_stop(&mut self, game: &Played, observer: &mut dyn Observer) -> Result<Option<Stop>> {
+    /// Plays in the world to make the model better.
+    fn sample(&mut self, mixture: &Mixed) -> Result<()> {
+        let games = &mut self.progress.games;
+        if self.progress.measured.is_empty() {
+            games.sample(self.model, mixture, ROLLOUTS)
+        } else if games.rounds.is_multiple_of(MEASURED) {
+            self.model.explore()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Confirms what was found; where predictions are not believed, the game becomes what was measured.
+    fn reason_to_stop(&mut self, game: &mut Played, observer: &mut dyn Observer) -> Result<Option<Stop>> {
+        let measured = &mut self.progress.measured;
+        if !measured.is_empty() {
+            game.hit = measured.play(&game.mixture, self.set, self.model, self.rule.tolerance)?;
+            (game.mixture, game.z_bar) = (measured.mixture(), measured.z());
+        }
         Ok(if game.hit && self.is_confirmed(game, observer)? {
             Some(Stop::Reached)
         } else if self.model.is_spent() {
@@ -112,8 +140,14 @@ impl Search<'_> {
     }
 
     fn is_confirmed(&mut self, game: &Played, observer: &mut dyn Observer) -> Result<bool> {
-        let confirmation = self.model.confirm(&game.mixture, self.set, self.rule.tolerance)?;
-        let Some(Confirmation { z, is_sure }) = confirmation else { return Ok(false) };
+        let (z, is_sure) = match self.model.confirm(&game.mixture, self.set, self.rule.tolerance)? {
+            Confirmation::Sure(z) => (z, true),
+            Confirmation::Unrefuted(z) => (z, false),
+            Confirmation::Refuted(fresh) => {
+                fresh.into_iter().for_each(|fresh| self.progress.measured.refute(&game.mixture, fresh));
+                return Ok(false);
+            }
+        };
         let held = &mut self.progress.held;
         if is_sure || held.as_ref().is_none_or(|(was_sure, _)| !was_sure) {
             *held = Some((is_sure, Confirmed { mixture: game.mixture.clone(), z, error: 0.0 }));
@@ -142,6 +176,7 @@ impl Search<'_> {
         before.games.save(&mut saver);
         saver.put(&before.held.as_ref().map(|(_, held)| held.clone()));
         saver.put(&before.held.as_ref().is_some_and(|(is_sure, _)| *is_sure));
+        before.measured.save(&mut saver);
         self.model.save(&mut saver)?;
         Ok((before.games.rounds, saver.into_bytes()))
     }
@@ -162,7 +197,12 @@ impl Search<'_> {
         let mut record = Record::new(target.dim());
         let mut player = (self.player)(target)?;
         let rule = StopRule { goal: Goal::Feasibility, rounds: self.rule.rounds.min(GAME), ..*self.rule };
-        let oracle = self.model.oracle()?;
+        let (mut oracle, z) = (self.model.oracle()?, self.progress.measured.z());
+        let mut beside;
+        if !self.progress.measured.is_empty() {
+            beside = Beside { oracle, z: &z };
+            oracle = &mut beside;
+        }
         let mut game = Game::new(target, player.as_mut(), oracle, &rule, &mut record);
         if let Stop::Failed(error) = game.play(&mut ())? {
             return Err(error);
@@ -294,6 +334,8 @@ pub(super) fn no_claim(set: &SharedSet, z_bar: Vec<f64>, tolerance: f64) -> Cert
 pub(super) const GAME: usize = 200;
 /// The share of the steps that rollouts may take.
 const ROLLOUTS: f64 = 0.5;
+/// Games that are measured before something new is tried.
+const MEASURED: usize = 3;
 /// Aims tried before the set itself is good enough.
 pub(super) const AIMS: usize = 30;
 /// How deep the first aim is, in deviations of an episode, and how it changes after a game won or lost.

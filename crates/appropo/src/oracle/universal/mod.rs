@@ -137,6 +137,8 @@ const STUDY_BATCHES: usize = 2;
 const SURE: f64 = 2.0;
 /// How many times as many there are when they are looked at again.
 const AGAIN: f64 = 1.5;
+/// Episodes without an end after which a policy that turns in circles is known well enough.
+const MOST_CIRCLES: usize = 2;
 /// Episodes of a first look, which are left after 1/(1 − γ) steps.
 const FIRST_LOOK: usize = 3;
 
@@ -394,7 +396,7 @@ impl ModelBased for Universal {
     }
 
     /// Plays fresh episodes, which are learnt from like any other, as long as they give hope.
-    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Option<Confirmation>> {
+    fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Confirmation> {
         let (mut fresh, before) = (Estimate::new(self.sizes.len()), self.samples);
         // A policy that turns in circles is found out before it takes many steps.
         let mut look = Estimate::new(self.sizes.len());
@@ -406,7 +408,7 @@ impl ModelBased for Universal {
             }
         }
         if !gives_hope(&look, set) {
-            return Ok(None);
+            return Ok(Confirmation::Refuted(Some(look)));
         }
         let mut enough = self.options.confirming;
         while !self.is_spent() && fresh.count() < MOST_CONFIRMING.max(self.options.confirming) {
@@ -417,22 +419,40 @@ impl ModelBased for Universal {
             }
             fresh.add(self.episode.sum());
             if !gives_hope(&fresh, set) {
-                return Ok(None);
+                return Ok(Confirmation::Refuted(Some(fresh)));
             }
             let is_due = self.samples - before >= self.budget / 20 || fresh.count() >= MOST_CONFIRMING;
             if fresh.count() >= enough && is_due {
                 if is_sure(&fresh, SURE, &vec![0.0; set.dim()], set, tolerance) {
-                    return Ok(Some(Confirmation { z: fresh.mean().to_vec(), is_sure: true }));
+                    return Ok(Confirmation::Sure(fresh.mean().to_vec()));
                 }
                 // More of what lies outside only takes the steps that another mixture needs.
                 if !set.contains(fresh.mean(), tolerance) {
-                    return Ok(None);
+                    return Ok(Confirmation::Refuted(Some(fresh)));
                 }
                 enough = (AGAIN * fresh.count() as f64) as usize;
             }
         }
         let is_likely = fresh.count() >= self.options.confirming && set.contains(fresh.mean(), tolerance);
-        Ok(is_likely.then(|| Confirmation { z: fresh.mean().to_vec(), is_sure: false }))
+        Ok(if is_likely {
+            Confirmation::Unrefuted(fresh.mean().to_vec())
+        } else {
+            Confirmation::Refuted((fresh.count() > 1).then_some(fresh))
+        })
+    }
+
+    fn measure(&mut self, mixture: &Mixed, episodes: usize, to: &mut Estimate) -> Result<()> {
+        let mut circles = 0;
+        for _ in 0..episodes {
+            if self.is_spent() || circles == MOST_CIRCLES {
+                break;
+            }
+            self.play(mixture, self.while_it_matters())?;
+            circles += usize::from(self.episode.status() == Status::Running);
+            to.add(&self.long_term());
+        }
+        self.study();
+        Ok(())
     }
 
     fn fits(&self, policy: &AnyPolicy) -> bool {

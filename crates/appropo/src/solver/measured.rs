@@ -1,0 +1,160 @@
+//! What games in a model came to in the world, and the best mixture of it.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::measurement::Estimate;
+use crate::oracle::{ModelBased, Respond, Response};
+use crate::player::{FullyCorrective, Player, Weights, aim};
+use crate::policy::{AnyPolicy, Mixed};
+use crate::set::{ConvexSet, Errors, SharedSet};
+use crate::state::{Checkpoint, Loader, Saver};
+use crate::vector;
+
+/// Episodes of a game's mixture.
+const EPISODES: f64 = 12.0;
+/// Those of each of its policies at least; what carries less weight than one of them is left out.
+const LEAST: usize = 2;
+/// Episodes of the best mixture, so that what carries weight in it is not there by luck.
+const ENOUGH: f64 = 36.0;
+/// The weight of a new game beside what has been measured.
+const NEW: f64 = 1.0 / 3.0;
+/// Standard errors of so many episodes by which a mixture of what was measured is to keep away from the set's edge at first,
+/// and how they grow each time fresh episodes speak against it.
+const MARGIN: f64 = 1.0;
+const JUDGED: f64 = 50.0;
+const MORE: f64 = 1.5;
+
+/// Policies that were played in the world, with what they measured there, and the mixture of them that lies deepest in the
+/// set or comes closest to it. What a model predicts of a policy may be off; what was measured is not, but for its noise.
+#[derive(Clone)]
+pub(super) struct Measured {
+    answers: Vec<(Mixed, Estimate)>,
+    /// The best mixture, by the numbers of its answers.
+    weights: Vec<(usize, f64)>,
+    margin: f64,
+}
+
+impl Measured {
+    /// Nothing is measured yet.
+    pub fn new() -> Self {
+        Self { answers: Vec::new(), weights: Vec::new(), margin: MARGIN }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.answers.is_empty()
+    }
+
+    /// Takes what fresh episodes measured of a mixture that should have lain in the set, and keeps further away from its
+    /// edge if they were of this one.
+    pub fn refute(&mut self, mixture: &Mixed, fresh: Estimate) {
+        if !self.is_empty() {
+            self.margin *= MORE;
+        }
+        self.weights = vec![(self.answers.len(), 1.0)];
+        self.answers.push((mixture.clone(), fresh));
+    }
+
+    /// Plays the policies of a game, and mixes all that was measured anew. Whether the mixture keeps its margin.
+    pub fn play(
+        &mut self,
+        game: &Mixed,
+        set: &SharedSet,
+        model: &mut dyn ModelBased,
+        tolerance: f64,
+    ) -> Result<bool> {
+        for (weight, policy) in game.parts().iter().filter(|(weight, _)| weight * EPISODES >= 1.0) {
+            let (policy, mut estimate) = (Mixed::shared(Arc::clone(policy)), Estimate::new(set.dim()));
+            let episodes = ((weight * EPISODES).ceil() as usize).max(LEAST);
+            model.measure(&policy, episodes, &mut estimate)?;
+            if estimate.count() > 0 {
+                self.answers.push((policy, estimate));
+            }
+        }
+        let differences = model.deviations(game)?;
+        self.weigh(set, &differences)?;
+        for (answer, weight) in self.weights.clone() {
+            let (policy, estimate) = &mut self.answers[answer];
+            let lacking = (ENOUGH * weight).ceil() - estimate.count() as f64;
+            if lacking > 0.0 {
+                model.measure(policy, lacking as usize, estimate)?;
+            }
+        }
+        let aim = self.weigh(set, &differences)?;
+        Ok(aim.distance(&self.z()) <= tolerance)
+    }
+
+    /// Mixes what was measured so that it comes closest to an aim inside the set, where episodes differ by so much.
+    fn weigh(&mut self, set: &SharedSet, differences: &[f64]) -> Result<SharedSet> {
+        let error = |difference: &f64| self.margin * difference / JUDGED.sqrt();
+        let aim = aim(set, &self.z(), &Errors::Standard(differences.iter().map(error).collect()));
+        let mut player = FullyCorrective::new(Arc::clone(&aim));
+        for (_, estimate) in &self.answers {
+            player.observe(estimate.mean(), None)?;
+        }
+        if let Weights::Listed(weights) = player.weights() {
+            self.weights = weights;
+        }
+        Ok(aim)
+    }
+
+    fn mean(&self, weights: &[(usize, f64)]) -> Vec<f64> {
+        let dim = self.answers.first().map_or(0, |(_, estimate)| estimate.dim());
+        let mut mean = vec![0.0; dim];
+        for (answer, weight) in weights {
+            vector::add_scaled(&mut mean, *weight, self.answers[*answer].1.mean());
+        }
+        mean
+    }
+
+    /// What the best mixture measured.
+    pub fn z(&self) -> Vec<f64> {
+        self.mean(&self.weights)
+    }
+
+    /// The best mixture.
+    pub fn mixture(&self) -> Mixed {
+        Mixed::flatten(self.weights.iter().map(|(answer, weight)| (*weight, self.answers[*answer].0.clone())))
+    }
+
+    pub fn save(&self, to: &mut Saver) {
+        to.put(&self.answers);
+        to.put(&self.weights);
+        to.put(&self.margin);
+    }
+
+    pub fn load(from: &mut Loader, dim: usize, fits: &dyn Fn(&AnyPolicy) -> bool) -> Result<Self> {
+        let is_own = |(mixture, estimate): &(Mixed, Estimate)| {
+            let mut policies = mixture.parts().iter();
+            policies.all(|(_, policy)| fits(policy)) && estimate.dim() == dim && estimate.count() > 0
+        };
+        let is_measured = |answers: &Vec<_>| answers.iter().all(is_own);
+        let answers: Vec<(Mixed, Estimate)> = from.get_where("what was measured", is_measured)?;
+        let is_mixture = |weights: &Vec<(usize, f64)>| {
+            let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
+            let are_shares = weights.iter().all(|(answer, weight)| *answer < answers.len() && *weight >= 0.0);
+            are_shares && (total - if answers.is_empty() { 0.0 } else { 1.0 }).abs() < 1e-6
+        };
+        let weights = from.get_where("weights of what was measured", is_mixture)?;
+        let margin = from.get_where("a margin", |margin: &f64| (MARGIN..=f64::MAX).contains(margin))?;
+        Ok(Self { answers, weights, margin })
+    }
+}
+
+/// An oracle whose answers are mixed with what has been measured: a game against it looks for what is missing there.
+pub(super) struct Beside<'a> {
+    pub oracle: &'a mut dyn Respond,
+    pub z: &'a [f64],
+}
+
+impl Checkpoint for Beside<'_> {}
+
+impl Respond for Beside<'_> {
+    fn respond(&mut self, lam: &[f64], offset: f64) -> Result<Response> {
+        let mut response = self.oracle.respond(lam, offset)?;
+        for (predicted, measured) in response.z_hat.iter_mut().zip(self.z) {
+            *predicted = NEW * *predicted + (1.0 - NEW) * measured;
+        }
+        Ok(response)
+    }
+}
