@@ -63,7 +63,7 @@ def python_example(python, path, place):
     environment = {**os.environ, "PATH": path}
     done = run(python, "example.py", cwd=place, env=environment, stdout=subprocess.PIPE)
     print(done.stdout, end="")
-    assert "feasible" in done.stdout and (place / "report.html").is_file(), "the README's example in Python found nothing"
+    assert "feasible" in done.stdout and (place / "report.html").is_file(), "the README's example found nothing"
     run(python, ROOT / "release/smoke.py", cwd=place, env=environment)
 
 
@@ -80,7 +80,7 @@ def sdist(place):
     python = environment_with(
         place, *needs["build-system"]["requires"], *needs["project"]["optional-dependencies"]["gymnasium"]
     )
-    # A network of its own with nothing in it, where the system allows that; Cargo is offline and knows nothing in any case.
+    # A network of its own with nothing in it, where the system allows that; Cargo is offline in any case.
     alone = ["unshare", "--map-root-user", "--net"]
     if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True).returncode:
         alone = []
@@ -95,7 +95,8 @@ def sdist(place):
 def wheels(place):
     needs = tomllib.loads((ROOT / "pyproject.toml").read_text())
     python = environment_with(place, *needs["project"]["optional-dependencies"]["gymnasium"])
-    run(python, "-m", "pip", "install", "--no-index", "--no-deps", "--find-links", DIST, "--only-binary=:all:", "appropo")
+    pip = [python, "-m", "pip", "install", "--no-index", "--no-deps", "--only-binary=:all:"]
+    run(*pip, "--find-links", DIST, "appropo")
     path = f"{place}/venv/bin:/usr/bin:/bin"
     if found := shutil.which("rustc", path=path):
         print(f"release: Rust is on every path of this machine ({found})", file=sys.stderr)
