@@ -8,16 +8,18 @@
 #   SHA256SUMS       checksums of all of it
 # Hosted CI makes the wheels of other systems (.github/workflows/release.yml).
 #
-# Usage: release/build.sh [STEP...]   steps: crates program sbom sdist manylinux musllinux; all by default
-# Needs Rust with the target x86_64-unknown-linux-musl, Python 3.11 and cargo-auditable (cargo install cargo-auditable).
-# Exit status: 0 all is there, 1 something failed.
+# Usage: release/build.sh [STEP...]   steps: crates program sbom sdist manylinux musllinux try; all by default
+# Needs Rust, Python 3.11 and cargo-auditable (cargo install cargo-auditable). The wheel for musllinux also needs Rust's target
+# x86_64-unknown-linux-musl, or the sources of its standard library (rust-src) to build it from.
+# Exit status: 0 all is there, 1 something failed, 2 something was left out, with a line that says what it needs.
 set -eu
 
 cd "$(dirname "$0")/.."
 root=$PWD dist=$PWD/dist target=${CARGO_TARGET_DIR:-$PWD/target}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 triple=$(rustc -vV | sed -n 's/^host: //p')
-steps=${*:-crates program sbom sdist manylinux musllinux}
+steps=${*:-crates program sbom sdist manylinux musllinux try}
+status=0
 mkdir -p "$dist"
 
 tools() { # what pip has, in an environment of its own
@@ -75,9 +77,24 @@ manylinux() {
 
 musllinux() {
     tools
+    musl=x86_64-unknown-linux-musl
     # The host's Python is no musl one; abi3 needs none.
-    maturin build --quiet --release --locked --out "$dist" --zig --target x86_64-unknown-linux-musl \
-        --compatibility musllinux_1_2
+    set -- --quiet --release --locked --out "$dist" --zig --target $musl --compatibility musllinux_1_2
+    if [ -n "$(find "$(rustc --print target-libdir --target $musl)" -name 'libstd-*' 2>/dev/null)" ]; then
+        maturin build "$@"
+    elif [ -f "$(rustc --print sysroot)/lib/rustlib/src/rust/library/Cargo.lock" ]; then
+        RUSTC_BOOTSTRAP=1 maturin build "$@" -Z build-std=std,panic_unwind
+    else
+        echo "release: no wheel for musllinux: this Rust lacks the target (rustup target add $musl)," \
+            "and the sources to build it from (rustup component add rust-src)" >&2
+        status=2
+        return
+    fi
+    auditwheel show "$dist"/appropo-"$version"-*musllinux*.whl
+}
+
+try() { # as a newcomer does
+    python3 release/try.py
 }
 
 for step in $steps; do
@@ -86,3 +103,4 @@ for step in $steps; do
 done
 (cd "$dist" && find . -type f ! -name SHA256SUMS | sort | xargs sha256sum >SHA256SUMS)
 ls -lR "$dist" >&2
+exit $status

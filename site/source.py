@@ -32,7 +32,7 @@ def page(text):
     text = re.sub(r"<!-- file: (\S+) -->\n```(\w+)\n", r'```\2 title="\1"\n', text)
     text = text.replace("```python no-run\n", "```python\n").replace("```pseudocode\n", "```text\n")
     text = re.sub(r"\]\(((?:python/)?notebooks)\)", r"](\1/README.md)", text)
-    text = text.replace("](../CONTRIBUTING.md", "](CONTRIBUTING.md").replace("](docs/", "](")
+    text = re.sub(r"\]\(\.\./(CONTRIBUTING|CHANGELOG)\.md", r"](\1.md", text).replace("](docs/", "](")
     return text
 
 
@@ -78,6 +78,9 @@ def cell_text(cell, to, name):
         if output.get("name") == "stderr":
             continue
         data = output.get("data", {})
+        # The picture that follows a run has done its work when the run ends, and has no text.
+        if data.get("text/plain") == "<IPython.core.display.HTML object>":
+            continue
         if "image/png" in data:
             picture = to / f"{name}-{number}.png"
             picture.write_bytes(base64.b64decode(data["image/png"]))

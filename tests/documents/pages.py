@@ -3,9 +3,9 @@
 import os
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from tests.program import ROOT
-
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NOTE = re.compile(r"<!--\s*(exit|file|before|fragment)\b:?\s*(.*?)\s*-->\s*$", re.DOTALL)
 

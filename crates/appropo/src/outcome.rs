@@ -198,8 +198,11 @@ impl Outcome {
         let says = match evaluation.finding {
             Finding::Inside => "the whole confidence region satisfies every constraint",
             Finding::Outside => "the confidence region violates a constraint",
+            Finding::Open if self.verdict() == Verdict::Undecided => {
+                "the confidence region lies across the edge of a constraint, and the steps for evaluation are used up"
+            }
             Finding::Open => {
-                "the confidence region lies across the edge of a constraint, and the steps for evaluation decide no more"
+                "too few to decide by themselves, but the model is known, and the verdict is computed in it"
             }
         };
         format!("{} fresh episodes at level {}: {says}", evaluation.episodes, evaluation.confidence)
