@@ -237,7 +237,8 @@ impl<T: Pod> ArrayBuilder<T> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
