@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use appropo_file::model::{InMemory, Limits, encode, read_from};
 
-/// No more than this is unpacked.
-const LIMITS: Limits = Limits { unpacked: 1 << 24 };
+/// No more than this is unpacked, and all but the smallest models are kept in files.
+const LIMITS: Limits = Limits { unpacked: 1 << 24, transitions: 8 };
 
 /// Storm's text, packed or not.
 pub fn drn(bytes: &[u8]) {
@@ -34,7 +34,7 @@ fn model(files: &[(&str, &[u8])], name: &str) {
     let _ = found.world(&Default::default());
     let Ok(umb) = encode(&found, "again.umb") else { return };
     let folder = InMemory(BTreeMap::from([("again.umb".to_owned(), umb)]));
-    let again = read_from(&folder, "again.umb", &Limits { unpacked: u64::MAX });
+    let again = read_from(&folder, "again.umb", &Limits { unpacked: u64::MAX, transitions: u64::MAX });
     assert_eq!(again.map(|again| again.checksum()), Ok(found.checksum()));
     assert!(encode(&found, "again.drn").is_ok());
 }

@@ -5,10 +5,12 @@ use std::io::Write;
 
 use appropo::env::explicit::{Asked, ExplicitModel, Values};
 use appropo::env::{garnet, mars_rover};
+use appropo::measurement::Discounting;
+use appropo::oracle::{Exact, Planner, Respond};
 use appropo::random;
 use appropo_file::model::{InMemory, Limits, encode, read_from};
 
-const LIMITS: Limits = Limits { unpacked: 1 << 26 };
+const LIMITS: Limits = Limits { unpacked: 1 << 26, transitions: 1 << 20 };
 
 /// Two ways through a door, one of them careful.
 const DOOR: &str = "\
@@ -235,12 +237,18 @@ fn mistakes_in_the_files_of_prism_are_shown_where_they_stand() {
     insta::assert_snapshot!(mistakes.join("\n"));
 }
 
-/// The archive of a model, unpacked, and a change to it.
-fn umb(change: impl FnOnce(&mut Vec<u8>)) -> Result<ExplicitModel, String> {
+/// The archive of a model, unpacked.
+fn archive() -> Vec<u8> {
     let model = read("door.drn", door()).unwrap();
     let mut archive = Vec::new();
     let packed = encode(&model, "door.umb").unwrap();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut archive).unwrap();
+    archive
+}
+
+/// The model of an archive after a change to it.
+fn umb(change: impl FnOnce(&mut Vec<u8>)) -> Result<ExplicitModel, String> {
+    let mut archive = archive();
     change(&mut archive);
     read("door.umb", archive)
 }
@@ -322,10 +330,59 @@ fn resize(archive: &mut [u8], name: &str, size: &str) {
     header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
 }
 
+/// Models with more transitions than fit into memory are the same, and are planned in with the same bits.
+#[test]
+fn a_model_in_files_is_the_same() {
+    let size = garnet::Size { states: 200, actions: 3, branching: 4, measures: 2 };
+    let worlds = [mars_rover::world("8x8", 0.05), garnet::world(size, &mut random::generator(1))];
+    for (world, gammas) in worlds.into_iter().zip([&[0.99, 1.0][..], &[0.99]]) {
+        let umb = encode(&ExplicitModel::of_world(&world.unwrap().model).unwrap(), "world.umb").unwrap();
+        let read = |transitions: u64| {
+            let limits = Limits { transitions, ..LIMITS };
+            read_from(&files([("world.umb", umb.clone())]), "world.umb", &limits).unwrap()
+        };
+        let (plain, in_file) = (read(1 << 20), read(10));
+        assert_eq!(plain, in_file);
+        assert_eq!(plain.checksum(), in_file.checksum());
+        assert_eq!(encode(&in_file, "again.umb").unwrap(), umb);
+        let worlds = [plain, in_file].map(|model| model.world(&Asked::default()).unwrap());
+        assert_eq!(worlds.each_ref().map(|world| world.is_in_file()), [false, cfg!(unix)]);
+        let lam: Vec<f64> = (0..worlds[0].measures().dim()).map(|i| 1.0 + 0.1 * i as f64).collect();
+        for gamma in gammas {
+            let discounting = Discounting::new(*gamma, None).unwrap();
+            let [plain, in_file] = worlds.each_ref().map(|world| {
+                let mut exact = Exact::new(world.clone(), discounting, Planner::PolicyIteration).unwrap();
+                let answer = exact.respond(&lam, 0.0).unwrap();
+                (answer.z_hat, answer.bound)
+            });
+            assert_eq!(plain, in_file);
+        }
+    }
+}
+
+/// Transitions that never happen are left out of files, too.
+#[test]
+fn what_never_happens_is_left_out_of_files() {
+    let umb = |parts: [f64; 2]| {
+        let mut archive = archive();
+        let place = place(&archive, "branch-to-probability.bin") + 512;
+        for (i, part) in parts.iter().enumerate() {
+            archive[place + 8 * i..][..8].copy_from_slice(&part.to_le_bytes());
+        }
+        archive
+    };
+    let limits = Limits { transitions: 0, ..LIMITS };
+    let read = |bytes: Vec<u8>| read_from(&files([("door.umb", bytes)]), "door.umb", &limits);
+    let model = read(umb([1.0, 0.0])).unwrap();
+    assert_eq!((model.transitions(), model.transitions_of(0), &model.targets()[..2]), (6, 0..1, &[1, 1][..]));
+    let error = read(umb([0.75, 0.5])).unwrap_err().to_string();
+    assert!(error.contains("state 0, action 0 add up to 1.25; expected 1"), "{error}");
+}
+
 /// Text that says nothing, or too much, packed a thousand times.
 #[test]
 fn a_file_that_unpacks_to_more_than_memory_is_refused() {
-    let limits = Limits { unpacked: 1 << 20 };
+    let limits = Limits { unpacked: 1 << 20, ..LIMITS };
     let comment = "// nothing\n".repeat(1 << 18);
     let long = "0".repeat(1 << 22);
     for (name, text) in [("bomb.drn", &comment), ("bomb.drn", &long), ("bomb.umb", &long)] {

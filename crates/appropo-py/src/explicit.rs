@@ -57,8 +57,8 @@ impl ExplicitModel {
         let parts = (
             choices.as_slice()?.to_vec(),
             rows.as_slice()?.to_vec(),
-            targets.as_slice()?.to_vec(),
-            probabilities.as_slice()?.to_vec(),
+            targets.as_slice()?.to_vec().into(),
+            probabilities.as_slice()?.to_vec().into(),
         );
         let mut structures = Vec::new();
         for (name, of_states, of_choices, of_transitions) in rewards {
@@ -66,7 +66,7 @@ impl ExplicitModel {
                 name,
                 states: of_states.as_slice()?.to_vec(),
                 choices: of_choices.as_slice()?.to_vec(),
-                transitions: of_transitions.as_slice()?.to_vec(),
+                transitions: of_transitions.as_slice()?.to_vec().into(),
             });
         }
         let labels = labels.into_iter().map(|(name, states)| Label { name, states }).collect();

@@ -51,6 +51,11 @@ pub enum Error {
     /// A model that contradicts itself.
     #[error("{0}")]
     Model(String),
+    /// A file for what does not fit into memory can't be written.
+    #[error(
+        "{path}: can't be written ({problem}); the transitions of a model that does not fit into memory are kept there: set TMPDIR to a folder on a disk with room"
+    )]
+    Scratch { path: String, problem: String },
     /// A state of a model in which nothing can be done.
     #[error("state {state} has no action; give it one, or make it terminal")]
     NoAction { state: usize },

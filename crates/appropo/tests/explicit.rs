@@ -174,7 +174,7 @@ fn rewards_of_states_choices_and_transitions_add_up() {
         name: "cost".into(),
         states: vec![1.0, 0.0],
         choices: vec![10.0, 0.0],
-        transitions: vec![0.0, 100.0, 0.0],
+        transitions: vec![0.0, 100.0, 0.0].into(),
     };
     let model = builder.build(vec![structure], Vec::new(), None).unwrap();
     let world = model.world(&Asked::default()).unwrap();

@@ -109,7 +109,7 @@ fn list(names: impl Iterator<Item = String>) -> String {
 /// Where a structure has rewards.
 fn of(structure: &RewardStructure) -> String {
     let lists = [
-        ("states", &structure.states),
+        ("states", structure.states.as_slice()),
         ("choices", &structure.choices),
         ("transitions", &structure.transitions),
     ];

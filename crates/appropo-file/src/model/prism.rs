@@ -51,7 +51,8 @@ pub fn read(folder: &dyn Folder, name: &str, limits: &Limits) -> Result<Explicit
         }
         if let Some(mut lines) = find(&middle, &["trew", "rewt"])? {
             let structure = structure.get_or_insert_default();
-            structure.transitions = transition_rewards(&mut lines, &model, is_chain, &mut structure.name)?;
+            structure.transitions =
+                transition_rewards(&mut lines, &model, is_chain, &mut structure.name)?.into();
         }
         match structure {
             Some(mut structure) => {

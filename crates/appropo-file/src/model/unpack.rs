@@ -22,7 +22,12 @@ const USUAL_MEMORY: u64 = 8 << 30;
 pub struct Limits {
     /// The most bytes that a file may unpack to.
     pub unpacked: u64,
+    /// The most transitions that are kept in memory. Those of a larger UMB are kept in a file.
+    pub transitions: u64,
 }
+
+/// Bytes that a transition may take while a model is read and planned in.
+const TRANSITION: u64 = 64;
 
 impl Limits {
     /// As much as there is memory for.
@@ -34,7 +39,8 @@ impl Limits {
         });
         let granted = read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse::<u64>().ok());
         let least = [free, granted].into_iter().flatten().min();
-        Self { unpacked: least.unwrap_or(USUAL_MEMORY).max(64 << 20) }
+        let memory = least.unwrap_or(USUAL_MEMORY).max(64 << 20);
+        Self { unpacked: memory, transitions: memory / TRANSITION }
     }
 }
 

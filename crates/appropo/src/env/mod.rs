@@ -1,5 +1,6 @@
 //! Worlds: what an episode is and what is measured along it.
 
+mod array;
 mod grid;
 mod interruptible;
 mod outcomes;
@@ -29,6 +30,7 @@ pub mod resource_gathering;
 use std::fmt;
 use std::sync::Arc;
 
+pub use array::{Array, ArrayBuilder};
 pub use grid::Grid;
 pub use interruptible::{Interruptible, StopSignal};
 pub use rows::{Row, Transitions};

@@ -1,6 +1,7 @@
 use std::iter::Zip;
 use std::slice::Iter;
 
+use super::array::{Array, ArrayBuilder};
 use super::outcomes::Interner;
 use super::tabular::Transition;
 use crate::error::{Error, Result, not_too_large};
@@ -11,11 +12,11 @@ use crate::error::{Error, Result, not_too_large};
 pub(super) struct Rows {
     /// The first transition of each choice, and the end.
     first: Vec<u32>,
-    next: Vec<u32>,
-    outcomes: Vec<u32>,
+    next: Array<u32>,
+    outcomes: Array<u32>,
     /// Where the probabilities of each choice begin.
     pattern: Vec<u32>,
-    probabilities: Vec<f64>,
+    probabilities: Array<f64>,
 }
 
 /// What a choice can lead to.
@@ -110,72 +111,116 @@ impl Rows {
         (0..self.len()).map(|choice| self.get(choice))
     }
 
-    /// No rows, with room for so many that share the probabilities of these.
-    pub fn emptied(&self, rows: usize) -> Self {
-        let mut first = Vec::with_capacity(rows + 1);
-        first.push(0);
-        let mut probabilities = Vec::with_capacity(self.probabilities.len() + 1);
-        probabilities.extend_from_slice(&self.probabilities);
-        // For rows that lead to one state.
-        probabilities.push(1.0);
-        let (next, outcomes) = (Vec::new(), Vec::new());
-        Self { first, next, outcomes, pattern: Vec::with_capacity(rows), probabilities }
+    /// Whether transitions are kept in a file.
+    pub fn is_in_file(&self) -> bool {
+        self.next.is_in_file()
+    }
+}
+
+/// Rows that are added one after another, kept where they are to stay.
+#[derive(Debug)]
+struct Growing {
+    first: Vec<u32>,
+    next: ArrayBuilder<u32>,
+    outcomes: ArrayBuilder<u32>,
+    pattern: Vec<u32>,
+}
+
+impl Growing {
+    fn new(in_file: bool) -> Self {
+        let (next, outcomes) = (ArrayBuilder::new(in_file), ArrayBuilder::new(in_file));
+        Self { first: vec![0], next, outcomes, pattern: Vec::new() }
     }
 
-    /// Adds a row of those that this was made of, with every state in its place.
-    pub fn push_moved(&mut self, of: &Self, choice: usize, places: &[u32]) {
-        let row = of.get(choice);
-        self.next.extend(row.next.iter().map(|next| places[*next as usize]));
-        self.outcomes.extend_from_slice(row.outcomes);
+    fn push(&mut self, transitions: impl Iterator<Item = (u32, u32)>, pattern: u32) {
+        for (next, outcome) in transitions {
+            self.next.push(next);
+            self.outcomes.push(outcome);
+        }
         self.first.push(self.next.len() as u32);
-        self.pattern.push(of.pattern[choice]);
+        self.pattern.push(pattern);
+    }
+
+    fn build(self, probabilities: Array<f64>) -> Result<Rows> {
+        let Self { first, next, outcomes, pattern } = self;
+        Ok(Rows { first, next: next.build()?, outcomes: outcomes.build()?, pattern, probabilities })
+    }
+}
+
+/// The rows of another model in another order, with every state in its place.
+#[derive(Debug)]
+pub(super) struct MovedRows<'a> {
+    of: &'a Rows,
+    places: &'a [u32],
+    rows: Growing,
+}
+
+impl<'a> MovedRows<'a> {
+    pub fn new(of: &'a Rows, places: &'a [u32]) -> Self {
+        Self { of, places, rows: Growing::new(of.is_in_file()) }
+    }
+
+    /// Adds one of the rows.
+    pub fn push(&mut self, choice: usize) {
+        let row = self.of.get(choice);
+        let next = row.next.iter().map(|next| self.places[*next as usize]);
+        self.rows.push(next.zip(row.outcomes.iter().copied()), self.of.pattern[choice]);
     }
 
     /// Adds a row that leads to one state.
     pub fn push_sure(&mut self, next: u32, outcome: u32) {
-        self.next.push(next);
-        self.outcomes.push(outcome);
-        self.first.push(self.next.len() as u32);
-        self.pattern.push(self.probabilities.len() as u32 - 1);
+        self.rows.push([(next, outcome)].into_iter(), self.of.probabilities.len() as u32);
+    }
+
+    pub fn build(self) -> Result<Rows> {
+        let mut probabilities = ArrayBuilder::new(self.of.probabilities.is_in_file());
+        probabilities.extend_from_slice(&self.of.probabilities);
+        // For rows that lead to one state.
+        probabilities.push(1.0);
+        self.rows.build(probabilities.build()?)
     }
 }
+
+/// Probabilities that are kept in memory to be shared, where transitions are kept in a file.
+const SHARED: usize = if cfg!(test) { 64 } else { 1 << 22 };
 
 /// Rows in the making. Most worlds give all transitions of a choice in a row, so each row is compressed as soon as the next
 /// one begins.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct RowsBuilder {
+    in_file: bool,
     /// State and action of each row.
     keys: Vec<(u32, u32)>,
-    rows: Rows,
+    rows: Growing,
     /// The row that is open, and what it can lead to.
     open: Option<(u32, u32)>,
     transitions: Vec<Transition>,
-    /// Where probabilities begin, by pattern.
+    /// The probabilities of rows, as they were given, and where they begin, by pattern.
+    probabilities: Vec<f64>,
     patterns: Vec<(u32, u32)>,
     known: Interner,
-}
-
-impl Default for RowsBuilder {
-    fn default() -> Self {
-        let rows = Rows {
-            first: vec![0],
-            next: Vec::new(),
-            outcomes: Vec::new(),
-            pattern: Vec::new(),
-            probabilities: Vec::new(),
-        };
-        Self {
-            keys: Vec::new(),
-            rows,
-            open: None,
-            transitions: Vec::new(),
-            patterns: Vec::new(),
-            known: Interner::default(),
-        }
-    }
+    /// Those to share and all after them that are shared no more, adding up to 1.
+    unshared: Option<ArrayBuilder<f64>>,
+    /// The first row among these that is not one of probabilities.
+    refused: Option<Error>,
 }
 
 impl RowsBuilder {
+    pub fn new(in_file: bool) -> Self {
+        Self {
+            in_file,
+            keys: Vec::new(),
+            rows: Growing::new(in_file),
+            open: None,
+            transitions: Vec::new(),
+            probabilities: Vec::new(),
+            patterns: Vec::new(),
+            known: Interner::default(),
+            unshared: None,
+            refused: None,
+        }
+    }
+
     pub fn push(&mut self, key: (u32, u32), transition: Transition) {
         if self.open != Some(key) {
             self.close();
@@ -195,19 +240,15 @@ impl RowsBuilder {
             }
             same
         });
-        let pattern = self.pattern();
-        let rows = &mut self.rows;
-        rows.next.extend(self.transitions.iter().map(|t| t.next));
-        rows.outcomes.extend(self.transitions.iter().map(|t| t.outcome));
-        rows.first.push(rows.next.len() as u32);
-        rows.pattern.push(pattern);
         self.keys.push(key);
+        let pattern = self.pattern();
+        self.rows.push(self.transitions.iter().map(|t| (t.next, t.outcome)), pattern);
         self.transitions.clear();
     }
 
     /// Where the open row's probabilities are stored.
     fn pattern(&mut self) -> u32 {
-        let Self { transitions, patterns, known, rows: Rows { probabilities, .. }, .. } = self;
+        let Self { transitions, patterns, known, probabilities, .. } = self;
         let bits = || transitions.iter().map(|t| t.probability.to_bits());
         let hash = known.hash(bits());
         let is_same = |pattern: u32| {
@@ -218,6 +259,9 @@ impl RowsBuilder {
         if let Some(pattern) = known.find(hash, is_same) {
             return patterns[pattern as usize].0;
         }
+        if self.in_file && probabilities.len() + transitions.len() > SHARED {
+            return self.unshared_pattern();
+        }
         known.insert(hash, patterns.len() as u32);
         let start = probabilities.len() as u32;
         probabilities.extend(transitions.iter().map(|t| t.probability));
@@ -225,14 +269,35 @@ impl RowsBuilder {
         start
     }
 
+    /// The same for a row that no other will share its probabilities with.
+    fn unshared_pattern(&mut self) -> u32 {
+        if self.unshared.is_none() {
+            let mut shared = ArrayBuilder::new(true);
+            let mut normal = self.probabilities.clone();
+            self.refused = self.normalize(&mut normal).err();
+            shared.extend_from_slice(&normal);
+            self.unshared = Some(shared);
+        }
+        let mut row: Vec<f64> = self.transitions.iter().map(|t| t.probability).collect();
+        let checked = row.iter().try_for_each(|p| check_probability(*p));
+        let normal = checked.and_then(|()| normalize(&mut row, || self.keys[self.keys.len() - 1]));
+        if let (Err(error), None) = (normal, &self.refused) {
+            self.refused = Some(error);
+        }
+        let unshared = self.unshared.get_or_insert_with(|| ArrayBuilder::new(true));
+        let start = unshared.len() as u32;
+        unshared.extend_from_slice(&row);
+        start
+    }
+
     /// The rows in the order of their keys, one a key, without those of terminal states. Checks what they hold.
     pub fn build(mut self, terminal: &[bool], available: &[u32]) -> Result<Rows> {
         self.close();
-        not_too_large("transitions", &[self.rows.transitions()], u32::MAX as usize)?;
+        not_too_large("transitions", &[self.rows.next.len()], u32::MAX as usize)?;
         let is_terminal = |state: u32| terminal.get(state as usize).is_some_and(|is_terminal| *is_terminal);
         let is_sorted = self.keys.is_sorted_by(|a, b| a < b);
         if !is_sorted || self.keys.iter().any(|(state, _)| is_terminal(*state)) {
-            self = self.sorted(is_terminal);
+            self = self.sorted(is_terminal)?;
         }
         let states = terminal.len();
         let state_index = |index: u32| Error::Index { what: "state", index: index as usize, count: states };
@@ -242,59 +307,70 @@ impl RowsBuilder {
                 return Err(Error::Index { what: "action", index: action as usize, count: count as usize });
             }
         }
-        if let Some(next) = self.rows.next.iter().find(|next| **next as usize >= states) {
-            return Err(state_index(*next));
-        }
-        self.rows.probabilities.iter().try_for_each(|p| check_probability(*p))?;
         // The keys are in order, so the first that is missing is where they differ from all that there should be.
         let choices =
             available.iter().zip(0u32..).flat_map(|(count, state)| (0..*count).map(move |a| (state, a)));
         let mut keys = self.keys.iter();
-        for (state, action) in choices {
-            if keys.next() != Some(&(state, action)) {
-                return Err(Error::Probabilities {
-                    state: state as usize,
-                    action: action as usize,
-                    sum: 0.0,
-                });
+        let missing = choices.into_iter().find(|choice| keys.next() != Some(choice));
+        let mut probabilities = std::mem::take(&mut self.probabilities);
+        let checked = probabilities.iter().try_for_each(|p| check_probability(*p));
+        let normal = match missing {
+            Some((state, action)) => {
+                Err(Error::Probabilities { state: state as usize, action: action as usize, sum: 0.0 })
             }
+            None => self.normalize(&mut probabilities),
+        };
+        let probabilities = match self.unshared.take() {
+            Some(unshared) => unshared.build()?,
+            None => probabilities.into(),
+        };
+        let rows = self.rows.build(probabilities)?;
+        if let Some(next) = rows.next.iter().find(|next| **next as usize >= states) {
+            return Err(state_index(*next));
         }
-        self.normalize()?;
-        let mut rows = self.rows;
-        rows.next.shrink_to_fit();
-        rows.outcomes.shrink_to_fit();
-        Ok(rows)
+        checked.and(normal)?;
+        self.refused.map_or(Ok(rows), Err)
     }
 
-    /// Makes the probabilities of every row add up to 1, where they do but for rounding.
-    fn normalize(&mut self) -> Result<()> {
-        let Rows { probabilities, pattern, .. } = &mut self.rows;
+    /// Makes the probabilities of every pattern add up to 1, where they do but for rounding.
+    fn normalize(&self, probabilities: &mut [f64]) -> Result<()> {
         for &(start, count) in &self.patterns {
             let stored = &mut probabilities[start as usize..][..count as usize];
-            let sum = stored.iter().fold(0.0, |sum, p| sum + p);
-            if (sum - 1.0).abs() > 1e-9 {
-                let row = pattern.iter().position(|pattern| *pattern == start).unwrap_or(0);
-                let (state, action) = self.keys[row];
-                return Err(Error::Probabilities { state: state as usize, action: action as usize, sum });
-            }
-            stored.iter_mut().for_each(|p| *p /= sum);
+            let first = || self.rows.pattern.iter().position(|pattern| *pattern == start).unwrap_or(0);
+            normalize(stored, || self.keys[first()])?;
         }
         Ok(())
     }
 
-    fn sorted(&self, is_terminal: impl Fn(u32) -> bool) -> Self {
+    fn sorted(self, is_terminal: impl Fn(u32) -> bool) -> Result<Self> {
         let mut order: Vec<u32> = (0..self.keys.len() as u32).collect();
         order.retain(|&row| !is_terminal(self.keys[row as usize].0));
         order.sort_by_key(|&row| self.keys[row as usize]);
-        let mut sorted = Self::default();
+        let probabilities = match self.unshared {
+            Some(unshared) => unshared.build()?,
+            None => self.probabilities.into(),
+        };
+        let rows = self.rows.build(probabilities)?;
+        let mut sorted = Self::new(self.in_file);
         for row in order {
-            for transition in self.rows.get(row as usize) {
+            for transition in rows.get(row as usize) {
                 sorted.push(self.keys[row as usize], transition);
             }
         }
         sorted.close();
-        sorted
+        Ok(Self { refused: sorted.refused.take().or(self.refused), ..sorted })
     }
+}
+
+/// Makes the probabilities of a row add up to 1, where they do but for rounding.
+fn normalize(row: &mut [f64], key: impl Fn() -> (u32, u32)) -> Result<()> {
+    let sum = row.iter().fold(0.0, |sum, p| sum + p);
+    if (sum - 1.0).abs() > 1e-9 {
+        let (state, action) = key();
+        return Err(Error::Probabilities { state: state as usize, action: action as usize, sum });
+    }
+    row.iter_mut().for_each(|p| *p /= sum);
+    Ok(())
 }
 
 pub(super) fn check_probability(probability: f64) -> Result<()> {
@@ -347,6 +423,54 @@ mod tests {
             for (a, b) in measured(&model).iter().zip(measured(&again)) {
                 assert!(a.0 == b.0 && (a.1 - b.1).abs() <= 1e-15 && a.2 == b.2);
             }
+        }
+    }
+
+    /// The same rows in memory and in files, with many more probabilities than are shared there; also in another order, and with
+    /// other states.
+    #[test]
+    fn rows_are_the_same_in_a_file() {
+        let size = garnet::Size { states: 60, actions: 3, branching: 4, measures: 2 };
+        let world = garnet::world(size, &mut random::generator(2)).unwrap().model;
+        let build = |in_file: bool, is_backward: bool, wrong: f64| {
+            let mut builder = TabularMdp::builder(60, 3, world.measures().clone());
+            builder.keep_transitions(in_file);
+            builder.start(0, 1.0);
+            let mut keys: Vec<_> = (0..60).flat_map(|s| (0..3).map(move |a| (s, a))).collect();
+            if is_backward {
+                keys.reverse();
+            }
+            for key in keys {
+                for t in world.row(key.0, key.1) {
+                    let z: Vec<_> = world.outcome(t.outcome).iter().map(|&(i, v)| (i as usize, v)).collect();
+                    let factor = if key == (50, 1) { wrong } else { 1.0 };
+                    builder.transition(key, factor * t.probability, t.next as usize, &z);
+                }
+            }
+            builder.build()
+        };
+        let rows = |model: &TabularMdp| -> Vec<_> {
+            let rows = (0..model.choices()).map(|choice| model.outcomes_of(choice));
+            rows.flat_map(|row| row.iter().map(|t| (t.probability.to_bits(), t.next, t.outcome))).collect()
+        };
+        let [plain, in_file] = [false, true].map(|in_file| build(in_file, false, 1.0).unwrap());
+        assert!(in_file.is_in_file() && !plain.is_in_file());
+        assert!(plain.transitions() > 2 * super::SHARED, "too few");
+        assert_eq!(rows(&plain), rows(&in_file));
+        let [plain, in_file] = [plain, in_file].map(|model| {
+            let places: Vec<u32> = (0..60).map(|state| 59 - state).chain([60]).collect();
+            let first = (0..=60).map(|state| 3 * state).chain([181]).collect();
+            let choices = (0..60).flat_map(|s| (0..3).map(move |a| Some((59 - s, a)))).chain([None]);
+            model.rearranged(&places, first, &choices.collect::<Vec<_>>(), &[]).unwrap()
+        });
+        assert!(in_file.is_in_file() && !plain.is_in_file());
+        assert_eq!(rows(&plain), rows(&in_file));
+        // Rows that come backward are read again from where they were put, and no further from adding up to 1.
+        let near = |model: TabularMdp| rows(&model).into_iter().map(|row| f64::from_bits(row.0));
+        let pairs = near(build(false, true, 1.0).unwrap()).zip(near(build(true, true, 1.0).unwrap()));
+        pairs.for_each(|(a, b)| assert!((a - b).abs() <= 1e-15));
+        for wrong in [0.5, 3.0] {
+            assert_eq!(build(true, false, wrong).unwrap_err(), build(false, false, wrong).unwrap_err());
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::outcomes::{OutcomeTable, Outcomes};
-use super::rows::{Row, Rows, RowsBuilder, check_probability};
+use super::rows::{MovedRows, Row, Rows, RowsBuilder, check_probability};
 use crate::error::{Error, Result, finite, not_too_large};
 use crate::measurement::{Measures, Selection};
 
@@ -64,7 +64,7 @@ impl TabularMdp {
             start: Vec::new(),
             terminal: vec![false; states],
             available: vec![narrow(actions); states],
-            rows: RowsBuilder::default(),
+            rows: RowsBuilder::new(false),
             outcomes: OutcomeTable::default(),
         }
     }
@@ -103,6 +103,11 @@ impl TabularMdp {
     /// Number of stored transitions.
     pub fn transitions(&self) -> usize {
         self.shape.rows.transitions()
+    }
+
+    /// Whether transitions are kept in a file instead of in memory.
+    pub fn is_in_file(&self) -> bool {
+        self.shape.rows.is_in_file()
     }
 
     /// The entries of the measurement vector.
@@ -269,18 +274,17 @@ impl TabularMdp {
         first: Vec<u32>,
         choices: &[Option<(u32, u32)>],
         numbers: &[Option<usize>],
-    ) -> TabularMdp {
+    ) -> Result<TabularMdp> {
         let states = first.len() - 1;
         let mut outcomes = self.outcomes.clone();
         let nothing = outcomes.nothing();
         let dim = self.measures.dim();
-        let mut rows = self.shape.rows.emptied(choices.len());
+        let mut rows = MovedRows::new(&self.shape.rows, places);
         for (place, ends) in first.windows(2).enumerate() {
             for choice in &choices[ends[0] as usize..ends[1] as usize] {
                 match (choice, numbers.get(place).copied().flatten()) {
                     (Some((state, action)), _) => {
-                        let choice = self.choice(*state as usize, *action as usize);
-                        rows.push_moved(&self.shape.rows, choice, places);
+                        rows.push(self.choice(*state as usize, *action as usize));
                     }
                     (None, None) => rows.push_sure(narrow(states - 1), nothing),
                     (None, Some(number)) => {
@@ -291,20 +295,20 @@ impl TabularMdp {
         }
         let measures = Measures::new([("sums", dim), ("stay", numbers.iter().flatten().count())]);
         let counts = first.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
-        TabularMdp {
+        Ok(TabularMdp {
             shape: Arc::new(Shape {
                 states,
                 actions: counts.clone().max().unwrap_or(0).max(1),
                 start: self.start().iter().map(|&(s, p)| (places[s] as usize, p)).collect(),
                 terminal: counts.map(|count| count == 0).collect(),
                 choices: first,
-                rows,
+                rows: rows.build()?,
                 decisions: OnceLock::new(),
                 recent: Recent::default(),
             }),
             measures,
             outcomes,
-        }
+        })
     }
 
     /// What stands for all that outcomes measure.
@@ -318,6 +322,7 @@ impl TabularMdp {
         let (states, end) = (self.states(), self.states() * horizon);
         let mut builder = Self::builder(end + 1, self.actions(), self.measures.clone());
         builder.outcomes = self.outcomes.clone().into();
+        builder.keep_transitions(self.is_in_file());
         builder.terminal(end);
         for &(state, probability) in self.start() {
             builder.start(state, probability);
@@ -345,7 +350,7 @@ impl TabularMdp {
 }
 
 /// Collects the parts of a [`TabularMdp`].
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct TabularMdpBuilder {
     states: usize,
     actions: usize,
@@ -358,6 +363,11 @@ pub struct TabularMdpBuilder {
 }
 
 impl TabularMdpBuilder {
+    /// Whether transitions are kept in a file instead of in memory; to be said before the first of them.
+    pub(crate) fn keep_transitions(&mut self, in_file: bool) {
+        self.rows = RowsBuilder::new(in_file);
+    }
+
     /// Episodes start in `state` with this probability.
     pub fn start(&mut self, state: usize, probability: f64) -> &mut Self {
         self.start.push((state, probability));

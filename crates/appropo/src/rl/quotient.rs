@@ -89,7 +89,7 @@ impl Quotient {
                 *number = averages.add(there, &collapsed, members)?;
             }
         }
-        let whole = model.rearranged(&places, choices, &origins, &numbers);
+        let whole = model.rearranged(&places, choices, &origins, &numbers)?;
         let end = first.len() - 1;
         let reached: Vec<bool> = (0..=end).map(|place| place < end).collect();
         let predecessors = Predecessors::new(&whole);
@@ -131,7 +131,7 @@ impl Quotient {
             |&(state, action): &(u32, u32)| self.origins[self.model.choice(state as usize, action as usize)];
         let origins = kept.iter().map(origin).collect();
         let kept: Origins = kept.into_iter().map(Some).collect();
-        self.model = self.model.rearranged(&places, first, &kept, &[]);
+        self.model = self.model.rearranged(&places, first, &kept, &[])?;
         self.origins = origins;
         self.decisions = decision_states(&self.model);
         self.ending = Ending::new(&self.model, &Predecessors::new(&self.model), &self.decisions).actions;

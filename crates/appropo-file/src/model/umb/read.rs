@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::io::BufRead;
 
 use appropo::env::explicit::{ChoiceLabels, ExplicitModel, Label, ModelBuilder, RewardStructure, START};
+use appropo::env::{Array, ArrayBuilder};
 use appropo::error::Error;
 
 use super::index::Index;
@@ -41,7 +42,8 @@ pub fn read(folder: &dyn Folder, name: &str, limits: &Limits) -> Result<Explicit
     if !is_first {
         archive = open()?;
     }
-    Reader { file: name, index, arrays: Arrays::default() }.read(&mut archive)
+    let in_file = index.branches as u64 > limits.transitions;
+    Reader { file: name, index, in_file, arrays: Arrays::default() }.read(&mut archive)
 }
 
 /// All of a file of the archive.
@@ -61,11 +63,11 @@ struct Arrays {
     start: Vec<u32>,
     choices: Option<Vec<u32>>,
     rows: Option<Vec<u32>>,
-    targets: Option<Vec<u32>>,
-    probabilities: Option<Vec<f64>>,
+    targets: Option<Array<u32>>,
+    probabilities: Option<Array<f64>>,
     actions: Option<Vec<u32>>,
     labels: HashMap<String, Vec<u32>>,
-    rewards: HashMap<String, Vec<f64>>,
+    rewards: HashMap<String, Array<f64>>,
     /// Files that are understood when all are there.
     others: HashMap<String, Vec<u8>>,
 }
@@ -73,6 +75,8 @@ struct Arrays {
 struct Reader<'n> {
     file: &'n str,
     index: Index,
+    /// Whether what belongs to transitions is kept in files.
+    in_file: bool,
     arrays: Arrays,
 }
 
@@ -126,12 +130,13 @@ impl Reader<'_> {
             }
             (BRANCH_TO_TARGET, _) => {
                 expect("branches", branches, bytes(branches, 8))?;
-                self.arrays.targets = Some(self.indices(archive, part, 8, states, "state")?);
+                self.arrays.targets =
+                    Some(self.indices(archive, part, (8, self.in_file), states, "state")?);
             }
             (BRANCH_TO_PROBABILITY, _) => {
                 let number = self.index.probability.unwrap_or(NumberType::Double);
                 expect("branches", branches, bytes(branches, number.width()))?;
-                self.arrays.probabilities = Some(self.numbers(archive, part, number)?);
+                self.arrays.probabilities = Some(self.numbers(archive, part, number, self.in_file)?);
             }
             (STATE_IS_INITIAL, _) => {
                 expect("states", states, bitset(states))?;
@@ -145,13 +150,14 @@ impl Reader<'_> {
             (_, Some(Wanted::Rewards(entity, number))) => {
                 let count = self.index.count(*entity);
                 expect(entity.word(), count, bytes(count, number.width()))?;
-                let found = self.numbers(archive, part, *number)?;
+                let in_file = self.in_file && *entity == Entity::Branches;
+                let found = self.numbers(archive, part, *number, in_file)?;
                 self.arrays.rewards.insert(part.into(), found);
             }
             _ if part == format!("{CHOICE_ACTIONS}/values.bin") => {
                 expect("choices", choices, bytes(choices, 4))?;
                 let count = self.index.choice_actions;
-                self.arrays.actions = Some(self.indices(archive, part, 4, count, "action")?);
+                self.arrays.actions = Some(self.indices(archive, part, (4, false), count, "action")?.into());
             }
             _ if part.starts_with(CHOICE_ACTIONS) || part.starts_with(STATE_VALUATIONS) => {
                 self.arrays.others.insert(part.into(), whole(archive, part)?);
@@ -209,11 +215,11 @@ impl Reader<'_> {
         &self,
         archive: &mut Archive<R>,
         part: &str,
-        width: usize,
+        (width, in_file): (usize, bool),
         count: usize,
         what: &str,
-    ) -> Result<Vec<u32>> {
-        let mut found = Vec::new();
+    ) -> Result<Array<u32>> {
+        let mut found = ArrayBuilder::new(in_file);
         self.each(archive, part, width, |byte, bytes| {
             let index = unsigned(bytes);
             if index >= count as u64 {
@@ -223,7 +229,7 @@ impl Reader<'_> {
             found.push(index as u32);
             Ok(())
         })?;
-        Ok(found)
+        found.build().map_err(|error| self.error(part, None, error.to_string()))
     }
 
     fn numbers<R: std::io::Read>(
@@ -231,8 +237,9 @@ impl Reader<'_> {
         archive: &mut Archive<R>,
         part: &str,
         number: NumberType,
-    ) -> Result<Vec<f64>> {
-        let mut found = Vec::new();
+        in_file: bool,
+    ) -> Result<Array<f64>> {
+        let mut found = ArrayBuilder::new(in_file);
         self.each(archive, part, number.width(), |byte, bytes| {
             let value = number.read(bytes);
             if !value.is_finite() {
@@ -241,7 +248,7 @@ impl Reader<'_> {
             found.push(value);
             Ok(())
         })?;
-        Ok(found)
+        found.build().map_err(|error| self.error(part, None, error.to_string()))
     }
 
     /// The states whose bit is set.
@@ -286,7 +293,11 @@ impl Reader<'_> {
         };
         let probabilities = match (self.arrays.probabilities.take(), self.index.probability) {
             (Some(found), _) => found,
-            (None, None) => vec![1.0; branches],
+            (None, None) => {
+                let mut sure = ArrayBuilder::new(self.in_file);
+                (0..branches).for_each(|_| sure.push(1.0));
+                sure.build().map_err(|error| ModelError::new(self.file, error.to_string()))?
+            }
             (None, Some(_)) => return Err(missing(BRANCH_TO_PROBABILITY)),
         };
         let refused = |error: Error| ModelError::new(self.file, error.to_string());
@@ -319,8 +330,8 @@ impl Reader<'_> {
                 // Without a file nothing is earned.
                 let values = self.arrays.rewards.remove(&part).unwrap_or_default();
                 match entity {
-                    Entity::States => structure.states = values,
-                    Entity::Choices => structure.choices = values,
+                    Entity::States => structure.states = values.into(),
+                    Entity::Choices => structure.choices = values.into(),
                     Entity::Branches => structure.transitions = values,
                 }
             }

@@ -47,7 +47,7 @@ fn index(model: &ExplicitModel, files: &mut Files) -> Value {
             if structure.name.is_empty() { "default".into() } else { identifier(&structure.name, &taken) };
         taken.insert(id.clone());
         let lists = [
-            (Entity::States, &structure.states),
+            (Entity::States, structure.states.as_slice()),
             (Entity::Choices, &structure.choices),
             (Entity::Branches, &structure.transitions),
         ];

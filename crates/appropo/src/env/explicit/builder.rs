@@ -1,6 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use super::{ChoiceLabels, ExplicitModel, Label, RewardStructure, START, Valuations};
+use super::{Array, ChoiceLabels, ExplicitModel, Label, RewardStructure, START, Valuations};
 use crate::error::{Error, Result, dimension, finite, in_range};
 
 /// How far the probabilities of a choice may be from adding up to 1. Files have as few as seven digits.
@@ -14,8 +14,8 @@ pub struct ModelBuilder {
     start: Vec<(u32, f64)>,
     choices: Vec<u32>,
     rows: Vec<u32>,
-    targets: Vec<u32>,
-    probabilities: Vec<f64>,
+    targets: Array<u32>,
+    probabilities: Array<f64>,
     /// Of the choice that is open.
     sum: f64,
     choice_names: HashMap<String, u32>,
@@ -33,8 +33,8 @@ impl ExplicitModel {
             start: Vec::new(),
             choices: Vec::new(),
             rows: Vec::new(),
-            targets: Vec::new(),
-            probabilities: Vec::new(),
+            targets: Array::default(),
+            probabilities: Array::default(),
             sum: 1.0,
             choice_names: HashMap::new(),
             choice_labels: ChoiceLabels { names: Vec::new(), of: Vec::new() },
@@ -44,12 +44,12 @@ impl ExplicitModel {
 
 /// The first choice of each state and the end, the first transition of each choice and the end, and of every transition the
 /// state it leads to and its probability.
-pub type Rows = (Vec<u32>, Vec<u32>, Vec<u32>, Vec<f64>);
+pub type Rows = (Vec<u32>, Vec<u32>, Array<u32>, Array<f64>);
 
 impl ModelBuilder {
     /// Takes a model by compressed rows. Transitions with probability 0 are left out, also from the lists `along`, each of
     /// which has one entry a transition or is empty.
-    pub fn of_rows(is_chain: bool, states: usize, rows: Rows, along: Vec<&mut Vec<f64>>) -> Result<Self> {
+    pub fn of_rows(is_chain: bool, states: usize, rows: Rows, along: Vec<&mut Array<f64>>) -> Result<Self> {
         let (mut choices, mut rows, mut targets, mut probabilities) = rows;
         let mut builder = ExplicitModel::builder(states, is_chain)?;
         let choice_count = rows.len().saturating_sub(1);
@@ -71,10 +71,10 @@ impl ModelBuilder {
             in_range("a probability", *wrong, false, "between 0 and 1")?;
         }
         if probabilities.contains(&0.0) {
+            let is_kept = |place: usize| probabilities[place] != 0.0;
             for list in along.into_iter().filter(|list| !list.is_empty()) {
                 dimension("a list of transitions", list.len(), probabilities.len())?;
-                let mut kept = probabilities.iter();
-                list.retain(|_| kept.next() != Some(&0.0));
+                *list = list.filtered(is_kept)?;
             }
             let mut left = 0u32;
             let mut place = 0;
@@ -82,9 +82,8 @@ impl ModelBuilder {
                 left += probabilities[place..*end as usize].iter().filter(|p| **p != 0.0).count() as u32;
                 place = std::mem::replace(end, left) as usize;
             }
-            let mut kept = probabilities.iter();
-            targets.retain(|_| kept.next() != Some(&0.0));
-            probabilities.retain(|probability| *probability != 0.0);
+            targets = targets.filtered(is_kept)?;
+            probabilities = probabilities.filtered(is_kept)?;
         }
         choices.pop();
         rows.pop();
@@ -364,7 +363,7 @@ impl ExplicitModel {
     fn check_rewards(&self, structure: &mut RewardStructure) -> Result<()> {
         let of = |what: &str| format!("the {what} rewards \"{}\"", structure.measure());
         let lists = [
-            ("state", &structure.states, self.states()),
+            ("state", structure.states.as_slice(), self.states()),
             ("choice", &structure.choices, self.choices()),
             ("transition", &structure.transitions, self.transitions()),
         ];
@@ -384,12 +383,15 @@ impl ExplicitModel {
                 true => structure.choices = moved,
                 false => structure.choices.iter_mut().zip(moved).for_each(|(to, from)| *to += from),
             }
-            structure.transitions = Vec::new();
+            structure.transitions = Array::default();
         }
-        for list in [&mut structure.states, &mut structure.choices, &mut structure.transitions] {
+        for list in [&mut structure.states, &mut structure.choices] {
             if list.iter().all(|value| *value == 0.0) {
                 *list = Vec::new();
             }
+        }
+        if structure.transitions.iter().all(|value| *value == 0.0) {
+            structure.transitions = Array::default();
         }
         Ok(())
     }

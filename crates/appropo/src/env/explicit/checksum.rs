@@ -9,13 +9,13 @@ impl ExplicitModel {
     pub fn checksum(&self) -> String {
         let mut hash = Sha256::new();
         add(&mut hash, self.start.iter().flat_map(|(state, p)| [u64::from(*state), p.to_bits()]));
-        for list in [&self.choices, &self.rows, &self.targets] {
+        for list in [self.choices.as_slice(), &self.rows, &self.targets] {
             add(&mut hash, list.iter().map(|index| u64::from(*index)));
         }
         add(&mut hash, self.probabilities.iter().map(|probability| probability.to_bits()));
         for structure in &self.rewards {
             add(&mut hash, structure.name.bytes().map(u64::from));
-            for list in [&structure.states, &structure.choices, &structure.transitions] {
+            for list in [structure.states.as_slice(), &structure.choices, &structure.transitions] {
                 add(&mut hash, list.iter().map(|value| value.to_bits()));
             }
         }

@@ -15,6 +15,7 @@ pub use builder::ModelBuilder;
 pub use valuations::{Valuations, Values, Variable};
 pub use world::{Asked, average, reach, share, time};
 
+use super::Array;
 use super::spec::{EnvEntry, HORIZON};
 use crate::options::{Key, Kind};
 
@@ -86,8 +87,8 @@ pub struct ExplicitModel {
     choices: Vec<u32>,
     /// The first transition of each choice, and the end.
     rows: Vec<u32>,
-    targets: Vec<u32>,
-    probabilities: Vec<f64>,
+    targets: Array<u32>,
+    probabilities: Array<f64>,
     rewards: Vec<RewardStructure>,
     labels: Vec<Label>,
     choice_labels: Option<ChoiceLabels>,
@@ -104,7 +105,7 @@ pub struct RewardStructure {
     /// By a choice.
     pub choices: Vec<f64>,
     /// By a transition.
-    pub transitions: Vec<f64>,
+    pub transitions: Array<f64>,
 }
 
 /// A set of states with a name.

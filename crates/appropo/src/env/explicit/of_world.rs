@@ -57,7 +57,7 @@ impl ExplicitModel {
         }
         let rewards = names.into_iter().zip(earned).map(|(name, transitions)| RewardStructure {
             name,
-            transitions,
+            transitions: transitions.into(),
             ..RewardStructure::default()
         });
         let terminal = Label { name: TERMINAL.into(), states: ends };
@@ -100,7 +100,7 @@ impl ExplicitModel {
             name: structure.name.clone(),
             states: longer(&structure.states, 1),
             choices: longer(&structure.choices, 1),
-            transitions: longer(&structure.transitions, drawn),
+            transitions: longer(&structure.transitions, drawn).into(),
         });
         // The values of variables in the new state are unknown.
         let valuations = self.valuations.clone().map(|valuations| valuations.with_unknown_state());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::memory::{MOST_LABELS, Memory};
 use super::{ExplicitModel, Label, RewardStructure};
-use crate::env::TabularMdp;
+use crate::env::{TabularMdp, TabularMdpBuilder};
 use crate::error::{Error, Result, in_range, not_too_large};
 use crate::measurement::Measures;
 
@@ -175,10 +175,17 @@ impl<'a> World<'a> {
         }
     }
 
+    /// A world of so many states, whose transitions are kept where the model's are.
+    fn builder(&self, states: usize) -> TabularMdpBuilder {
+        let mut builder = TabularMdp::builder(states, self.actions(), self.measures.clone());
+        builder.keep_transitions(self.model.targets.is_in_file());
+        builder
+    }
+
     /// The states as they are.
     fn plain(&self) -> Result<TabularMdp> {
         let model = self.model;
-        let mut builder = TabularMdp::builder(model.states(), self.actions(), self.measures.clone());
+        let mut builder = self.builder(model.states());
         for &(state, probability) in &model.start {
             builder.start(state as usize, probability);
         }
@@ -237,7 +244,7 @@ impl<'a> World<'a> {
                 }
             }
         }
-        let mut builder = TabularMdp::builder(product.states.len(), self.actions(), self.measures.clone());
+        let mut builder = self.builder(product.states.len());
         for (state, probability) in start {
             builder.start(state, probability);
         }
