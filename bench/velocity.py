@@ -56,15 +56,15 @@ def problem(name: str) -> ap.Problem:
     )
 
 
-def run(name: str, oracle: str | None, samples: int, seed: int) -> dict[str, Any]:
+def run(name: str, method: str | None, oracle: str | None, samples: int, seed: int) -> dict[str, Any]:
     asked = problem(name)
     started = time.perf_counter()
-    best = ap.maximize(asked, "reward", oracle=oracle, samples=samples, seed=seed)
+    best = ap.maximize(asked, "reward", method=method, oracle=oracle, samples=samples, seed=seed)
     seconds = time.perf_counter() - started
     rows = np.array(_episodes(asked, best.policy, seed + 1_000_000))
     means, errors = rows.mean(axis=0), rows.std(axis=0, ddof=1) / np.sqrt(EPISODES)
     return {
-        **about(name, oracle, samples, seed),
+        **about(name, method, oracle, samples, seed),
         "verdict": best.verdict,
         "value": best.value,
         "seconds": seconds,
@@ -76,8 +76,8 @@ def run(name: str, oracle: str | None, samples: int, seed: int) -> dict[str, Any
     }
 
 
-def about(name: str, oracle: str | None, samples: int, seed: int) -> dict[str, Any]:
-    return {"robot": name, "oracle": oracle, "samples": samples, "seed": seed}
+def about(name: str, method: str | None, oracle: str | None, samples: int, seed: int) -> dict[str, Any]:
+    return {"robot": name, "method": method, "oracle": oracle, "samples": samples, "seed": seed}
 
 
 def _episodes(asked: ap.Problem, policy: Any, seed: int) -> list[tuple[float, float]]:
@@ -100,15 +100,18 @@ def _episodes(asked: ap.Problem, policy: Any, seed: int) -> list[tuple[float, fl
 
 
 def table(results: list[dict[str, Any]]) -> str:
-    rows = ["| Robot | Steps | Seeds | Reward | Cost | Public | Ratio | Verdicts |", "|" + " --- |" * 8]
-    keys = sorted({(r["robot"], r["samples"]) for r in results}, key=lambda key: (list(ROBOTS).index(key[0]), key[1]))
-    for name, samples in keys:
-        group = [result for result in results if (result["robot"], result["samples"]) == (name, samples)]
-        reward, cost, ratio = (mean(result[key] for result in group) for key in ("reward", "cost", "ratio"))
+    rows = ["| Robot | Method | Steps | Seeds | Reward | Cost | Public | Ratio | Verdicts |", "|" + " --- |" * 9]
+    asked = {tuple(result[key] for key in ("robot", "method", "oracle", "samples")): result for result in results}
+    for key in sorted(asked, key=lambda key: (list(ROBOTS).index(key[0]), str(key[1:3]), key[3])):
+        name, method, oracle, samples = key
+        group = [result for result in results if result.items() >= about(*key, result["seed"]).items()]
+        rewards, costs = ([result[what] for result in group] for what in ("reward", "cost"))
         held = sum(result["verdict"] == "feasible" for result in group)
+        how = method or f"appropo, {oracle or 'default'}"
         rows.append(
-            f"| {name} | {samples:,} | {len(group)} | {reward:.0f} | {cost:.1f} | {ROBOTS[name].public:g} "
-            f"| {ratio:.2f} | {held} feasible |"
+            f"| {name} | `{how}` | {samples:,} | {len(group)} | {', '.join(f'{reward:.0f}' for reward in rewards)} "
+            f"| {', '.join(f'{cost:.1f}' for cost in costs)} | {ROBOTS[name].public:g} "
+            f"| {mean(rewards) / ROBOTS[name].public:.2f} | {held} feasible |"
         )
     return "\n".join(rows)
 
@@ -116,7 +119,8 @@ def table(results: list[dict[str, Any]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench/velocity.py", description=__doc__)
     parser.add_argument("--robots", default="Swimmer,Hopper,HalfCheetah", help="of " + ", ".join(ROBOTS))
-    parser.add_argument("--oracle", help="by default the package's")
+    parser.add_argument("--method", help="by default appropo")
+    parser.add_argument("--oracle", help="by default the method's")
     parser.add_argument("--samples", type=int, default=3_000_000)
     parser.add_argument("--seeds", type=int, default=3, help="how many")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
@@ -125,8 +129,9 @@ def main() -> int:
     given = parser.parse_args()
     results = json.loads(given.out.read_text()) if given.out.exists() else []
     names = [] if given.markdown else given.robots.split(",")
-    jobs = [(name, given.oracle, given.samples, seed) for seed in range(given.seeds) for name in names]
-    there = [{key: result[key] for key in ("robot", "oracle", "samples", "seed")} for result in results]
+    seeds = range(given.seeds)
+    jobs = [(name, given.method, given.oracle, given.samples, seed) for seed in seeds for name in names]
+    there = [{key: result[key] for key in about("", None, None, 0, 0)} for result in results]
     with ProcessPoolExecutor(given.jobs, max_tasks_per_child=1) as processes:
         running = {processes.submit(run, *job): job for job in jobs if about(*job) not in there}
         for done in as_completed(running):
