@@ -103,27 +103,31 @@ class Place:
         self.pool, self.seconds, self.overhead = pool, [], []
         self.workers = [int(path.name[4:]) for path in pids.glob("pid-*")] if pids else []
         cluster = getattr(pool, "cluster", None)
-        #: What Ray runs besides workers, the process that speaks to it first.
-        self.others = below(cluster.process.pid) - set(self.workers) if cluster else set()
-        self.driver, self.batches = 0.0, 0
-        self.before = {process: spent(process) for process in (*self.workers, *self.others)}
+        #: The process that speaks to Ray, and what Ray runs besides.
+        self.speaker = [cluster.process.pid] if cluster else []
+        others = below(cluster.process.pid) - {*self.workers, *self.speaker} if cluster else ()
+        self.spent = dict.fromkeys([os.getpid(), *self.workers, *self.speaker, *others], 0.0)
 
     def play(self, play):
+        before = {process: spent(process) for process in self.spent}
         start = time.process_time()
         self.seconds.append(timed(play))
-        self.driver += time.process_time() - start
-        self.batches += 1
+        self.spent[os.getpid()] += time.process_time() - start
+        for process in self.spent.keys() - {os.getpid()}:
+            self.spent[process] += spent(process) - before[process]
 
-    def count(self):
-        """Seconds of the processor a batch: the driver's, each worker's, and those of Ray's other processes."""
-        taken = {process: (spent(process) - self.before[process]) / self.batches for process in self.before}
-        workers = [taken[process] for process in self.workers]
-        self.cost = self.driver / self.batches, workers, sum(taken[process] for process in self.others)
+    def cost(self):
+        """Seconds of the processor a batch: the driver's, each worker's, the speaker's, and the rest of Ray's."""
+        taken = {process: seconds / len(self.seconds) for process, seconds in self.spent.items()}
+        driver, speaker = taken.pop(os.getpid()), sum(taken.pop(process) for process in self.speaker)
+        workers = [taken.pop(process) for process in self.workers]
+        return driver, workers, speaker, sum(taken.values())
 
     def attainable(self):
         """Seconds of a batch on two idle processors: who waits for whom, and all of the work."""
-        driver, workers, others = self.cost
-        return max(driver + max(workers, default=0.0) + others, (driver + sum(workers) + others) / 2)
+        driver, workers, speaker, rest = self.cost()
+        in_turn = driver + speaker + max(workers, default=0.0)
+        return max(in_turn, (driver + sum(workers) + speaker + rest) / 2)
 
 
 def here(worker, policy, tasks):
@@ -148,15 +152,11 @@ def compare(name, settings, ray, repeats):
             pool.play(policy, tasks)
             pool.sent = pool.received = pool.batches = 0
             places[kind] = Place(pool, pids)
-        for place in places.values():
-            place.before = {process: spent(process) for process in place.before}
         pools = {kind: place for kind, place in places.items() if place.pool}
         for _ in range(repeats):
             places["here"].play(lambda: here(worker, policy, tasks))
             for place in pools.values():
                 place.play(lambda place=place: place.pool.play(policy, tasks))
-        for place in places.values():
-            place.count()
         for place in pools.values():
             bytes_a_step = (place.pool.sent + place.pool.received) / (place.pool.batches * STREAMS * STEPS)
         for _ in range(5 * repeats):
@@ -167,17 +167,17 @@ def compare(name, settings, ray, repeats):
             if place.pool:
                 place.pool.close()
         folders.cleanup()
-    shown(name, places, f"{bytes_a_step:.0f} bytes a step, policy {len(policy):,} bytes")
+    shown(name, places, f"{bytes_a_step:.0f} bytes a step, policy {len(policy):,} bytes", "works" in settings)
 
 
-def shown(name, places, size):
+def shown(name, places, size, is_computing):
     steps = STREAMS * STEPS
     print(f"{name}: batches of {STREAMS} streams of {STEPS} steps, {size}")
     for kind, place in places.items():
-        driver, workers, others = place.cost
+        driver, workers, speaker, rest = place.cost()
         line = f"  {kind:12} {steps / statistics.median(place.seconds):9,.0f} steps/s; processor, ms a batch: driver "
         line += f"{1e3 * driver:.1f}, workers {' and '.join(f'{1e3 * each:.0f}' for each in workers) or 0}"
-        line += f", Ray {1e3 * others:.0f}" if place.others else ""
+        line += f", who speaks to Ray {1e3 * speaker:.0f}, Ray {1e3 * rest:.0f}" if place.speaker else ""
         if place.overhead:
             line += f"; a batch of one step a stream {1e3 * statistics.median(place.overhead):.2f} ms"
         print(line)
@@ -189,7 +189,7 @@ def shown(name, places, size):
             quarter = len(ratios) // 4
             line = f"  {two} against {one}: {statistics.median(ratios):.2f} times as fast "
             line += f"(quartiles {ratios[quarter]:.2f} to {ratios[-1 - quarter]:.2f})"
-            if sum(places[one].cost[1]) + places[one].cost[0] > 0.5 * statistics.median(places[one].seconds):
+            if is_computing:
                 idle = places[one].attainable() / places[two].attainable()
                 line += f"; on 2 idle processors, by what it takes of them, {idle:.2f}"
             print(line)
