@@ -1,9 +1,9 @@
 """Runs whose workers are killed at random end in the same files as a run that nobody disturbed.
 
-    python bench/workers/kills.py processes [RUNS]     50 runs, in each of which worker processes are killed
-    python bench/workers/kills.py node [RUNS]          10 runs on a Ray cluster of two nodes, one of which is killed
+    python bench/workers/kills.py [RUNS]
 
-Prints a line a run and how many were the same; exit status 0 if all were. The second needs Ray.
+In each of 50 runs one to six worker processes are killed. Prints a line a run and how many were the same; exit status 0
+if all were. `two_nodes.py` does so with a node of a Ray cluster.
 """
 
 import contextlib
@@ -16,7 +16,6 @@ import threading
 import time
 from pathlib import Path
 
-import appropo as ap
 import world
 
 #: Seconds of a step, so that kills fall into batches.
@@ -67,48 +66,10 @@ def on_processes(runs, expected):
     return same
 
 
-def kill_node(cluster, node, draw, done):
-    """Kills a node in the middle of a run, which goes on with the worker of the other."""
-    if done.wait(draw.uniform(2.0, 6.0)):
-        return 0
-    cluster.remove_node(node, allow_graceful=False)
-    return 1
-
-
-def on_nodes(runs, expected):
-    # A busy machine takes its time to start a node.
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")
-    import ray
-    from ray.cluster_utils import Cluster
-
-    same = 0
-    for run in range(runs):
-        draw = random.Random(run)
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-        second = cluster.add_node(num_cpus=1)
-        with tempfile.TemporaryDirectory() as folder:
-            start, end = time.time(), during(kill_node, cluster, second, draw)
-            try:
-                workers = ap.Ray(num_workers=2, address=cluster.address)
-                found = world.solved(Path(folder, "run"), world.Make(SLEEPS), workers=workers)
-            finally:
-                killed = end()
-                ray.shutdown()
-                cluster.shutdown()
-        same += found == expected
-        print(
-            f"run {run + 1}: {killed} nodes killed, {time.time() - start:.0f} s, same: {found == expected}", flush=True
-        )
-    return same
-
-
 if __name__ == "__main__":
-    kind = sys.argv[1] if len(sys.argv) > 1 else ""
-    if kind not in ("processes", "node"):
-        sys.exit(__doc__)
-    runs = int(sys.argv[2]) if len(sys.argv) > 2 else {"processes": 50, "node": 10}[kind]
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     with tempfile.TemporaryDirectory() as folder:
         expected = world.solved(Path(folder, "run"), world.Make(SLEEPS))
-    same = (on_processes if kind == "processes" else on_nodes)(runs, expected)
+    same = on_processes(runs, expected)
     print(f"{same} of {runs} runs ended in the files of the undisturbed run")
     sys.exit(same != runs)

@@ -12,7 +12,7 @@ use appropo::method::Budget;
 use appropo::outcome::{Outcome as Found, RoundLine};
 use appropo::scalars::{Scalar, scalars};
 use appropo::solver::{Observer, Observers, Phase, Progress, Round};
-use appropo_run::record::{Recorder, complete};
+use appropo_run::record::{Recorder, complete, reopen};
 use appropo_run::result::Revive;
 use appropo_run::{Directory, StopRequest, files, result};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -161,8 +161,11 @@ fn resumed(
     let Plan { method, seed, .. } = plan;
     let directory = Directory::open(folder)?;
     if directory.has(files::RESULT) {
-        complete(&directory, &problem.problem)?;
-        return result::read(&directory, &problem.problem, revive);
+        let found = result::read(&directory, &problem.problem, revive)?;
+        if !reopen(&directory, &found)? {
+            complete(&directory, &problem.problem)?;
+            return Ok(found);
+        }
     }
     let (mut recorder, from) = Recorder::resume(directory, &problem.problem, every)?;
     let budget = budget.clone().until(stop_or_asked(problem.raised.clone(), recorder.stop_request()));

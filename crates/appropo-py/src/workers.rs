@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use appropo::error::{Error, Result};
-use appropo::rl::workers::{Host, Task, Workers};
+use appropo::rl::workers::{Host, Task, WORKER, Workers};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -73,7 +73,7 @@ impl Workers for Pool {
     fn play(&self, policy: &[u8], tasks: &[Task]) -> Result<Vec<Vec<u8>>> {
         Python::attach(|py| self.answers(py, policy, tasks)).map_err(|error| {
             self.raised.keep(error);
-            Error::External { what: "a worker" }
+            Error::External { what: WORKER }
         })
     }
 }

@@ -153,6 +153,20 @@ def test_processes_that_are_killed_are_replaced(tmp_path, monkeypatch):
     assert files(tmp_path / "killed") == files(tmp_path / "whole")
 
 
+def test_runs_are_drawn_on_ray(tmp_path, monkeypatch):
+    fates = tmp_path / "ray"
+    fates.mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent / "acted_ray"))
+    monkeypatch.setenv("ACTED_RAY", str(fates))
+    ap.study([corridor, "mars-rover"], **SMALL, folder=tmp_path / "threads")
+    (fates / "gone").touch()
+    with pytest.raises(ap.WorkerError, match="the Ray cluster is gone .*call ap.study again"):
+        ap.study([corridor, "mars-rover"], **SMALL, folder=tmp_path / "there", where=ap.Ray(2))
+    (fates / "gone").unlink()
+    ap.study([corridor, "mars-rover"], **SMALL, folder=tmp_path / "there", where=ap.Ray(2))
+    assert files(tmp_path / "there") == files(tmp_path / "threads")
+
+
 def test_ctrl_c_keeps_what_there_is(tmp_path):
     def interrupt():
         while not any(tmp_path.glob(".study/*/*/*/run-*")):

@@ -11,7 +11,7 @@ from pathlib import Path
 import appropo as ap
 import gymnasium
 import pytest
-from appropo.workers import streams
+from appropo.workers import learns_here, streams
 from drifting import Drift, Maker, Mine
 
 SEALED = ("problem.toml", "rounds.jsonl", "policies.safetensors", "manifest.json", "certificate.json", "result.json")
@@ -53,6 +53,14 @@ def test_there_are_eight_streams_on_any_number_of_workers():
         assert streams(ap.Processes(3), 2) == 2
 
 
+def test_who_learns_in_the_driver_is_told():
+    given = [{}, {"oracle": "a2c"}, {"method": "cpo"}, {"oracle": "sac"}, {"method": "state-augmented"}]
+    found = [learns_here(drift().resolved(**settings)) for settings in given]
+    assert found == [None, None, None, "sac", "state-augmented"]
+    with pytest.warns(UserWarning, match="sac learns in this process, step by step, and workers only judge"):
+        ap.solve(drift(), oracle="sac", samples=50, evaluation_samples=100, workers=1)
+
+
 def test_workers_that_are_lost_leave_no_trace(tmp_path, undisturbed):
     world = tmp_path / "world"
     world.mkdir()
@@ -82,12 +90,12 @@ def test_three_failures_in_an_episode_end_the_run_with_what_was_found(tmp_path):
 
 
 def test_a_killed_driver_goes_on_with_another_number_of_workers(tmp_path):
-    script = "import sys, test_workers as t; t.long(sys.argv[1], kill=sys.argv[2] == 'kill', workers=1)"
+    script = "import sys, test_workers as t; t.long(sys.argv[1], workers=1, callback=t.killed)"
     here = Path(__file__).parent
-    ended = subprocess.run([sys.executable, "-c", script, str(tmp_path / "killed"), "kill"], cwd=here)
+    ended = subprocess.run([sys.executable, "-c", script, str(tmp_path / "killed")], cwd=here)
     assert ended.returncode == -signal.SIGKILL
     ap.resume(tmp_path / "killed", long_problem(), workers=2)
-    long(tmp_path / "whole", kill=False, workers=None)
+    long(tmp_path / "whole", workers=None)
     assert files(tmp_path / "killed") == files(tmp_path / "whole")
 
 
@@ -95,11 +103,12 @@ def long_problem() -> ap.Problem:
     return ap.Problem(Drift, ap.measure("reward") >= 500, discount=0.98)
 
 
-def long(folder, kill: bool, workers) -> None:
-    def callback(line):
-        if kill and line["round"] == 3:
-            os.kill(os.getpid(), signal.SIGKILL)
+def killed(line) -> None:
+    if line["round"] == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
 
+
+def long(folder, workers, callback=None) -> None:
     ap.solve(
         long_problem(),
         oracle=ap.PPO(n_steps=16, net_arch=[16]),
@@ -141,10 +150,55 @@ def test_what_workers_cannot_be_says_what_to_do():
     together.close()
 
 
-def test_a_ray_that_is_not_there(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ap.WorkerError, match=r"install appropo\[ray\]"):
-        ap.solve(drift(), workers=ap.Ray(num_workers=2))
+@pytest.fixture
+def acted_ray(tmp_path, monkeypatch):
+    """A stand-in for Ray, and the folder that says what befalls it."""
+    fates = tmp_path / "ray"
+    fates.mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent / "acted_ray"))
+    monkeypatch.setenv("ACTED_RAY", str(fates))
+    return fates
+
+
+def test_actors_write_the_same_files_though_some_are_lost(tmp_path, undisturbed, acted_ray):
+    assert solve(tmp_path / "run", workers=ap.Ray(2))[1] == undisturbed
+    (acted_ray / "lost").touch()
+    assert solve(tmp_path / "lost", workers=ap.Ray(2))[1] == undisturbed
+    assert not list(acted_ray.iterdir()), "it befell someone"
+    world = tmp_path / "world"
+    world.mkdir()
+    (world / "always").touch()
+    with pytest.raises(Mine, match="in every episode") as raised:
+        solve(tmp_path / "raised", Maker(world), workers=ap.Ray(2))
+    assert any("befall" in note for note in raised.value.__notes__), "it says where"
+
+
+@pytest.mark.parametrize("fate", ["not installed", "nowhere", "deadly"])
+def test_a_ray_that_is_not_there(tmp_path, acted_ray, fate):
+    (acted_ray / fate).touch()
+    does = {
+        "not installed": r"install appropo\[ray\], or use processes",
+        "nowhere": "nobody is there.*ray start --head",
+    }
+    expected = does.get(fate, "no Ray cluster at 'here' .Ray ended its driver with status 1.; start one")
+    with pytest.raises(ap.WorkerError, match=expected):
+        ap.solve(drift(), workers=ap.Ray(num_workers=2, address="here"))
+    with pytest.raises(ap.WorkerError, match=expected):
+        ap.study("mars-rover", seeds=1, folder=tmp_path / "study", where=ap.Ray(2, address="here"))
+
+
+def test_a_cluster_that_goes_away_leaves_a_run_to_go_on_with(tmp_path, acted_ray):
+    def callback(line):
+        if line["round"] == 2:
+            (acted_ray / "gone").touch()
+
+    with pytest.raises(ap.WorkerError, match=r"the Ray cluster is gone .*go on with ap.resume\(folder"):
+        long(tmp_path / "run", workers=ap.Ray(2), callback=callback)
+    kept = ap.load(tmp_path / "run", long_problem())
+    assert (kept.verdict, kept.failure, len(kept.policy) >= 1) == ("undecided", "a worker failed", True)
+    ap.resume(tmp_path / "run", long_problem(), workers=3)
+    long(tmp_path / "whole", workers=None)
+    assert files(tmp_path / "run") == files(tmp_path / "whole")
 
 
 def test_workers_that_cannot_start(monkeypatch):

@@ -11,6 +11,7 @@ use appropo::error::{Error as LibraryError, Result as LibraryResult};
 use appropo::method::Resume;
 use appropo::outcome::{Outcome, RoundLine};
 use appropo::problem::Problem;
+use appropo::rl::workers::WORKER;
 use appropo::scalars::{Scalar, scalars};
 use appropo::solver::{Observer, Phase, Progress, Round};
 
@@ -136,7 +137,9 @@ impl<'a> Recorder<'a> {
         self.times.evaluation += evaluation;
         self.times.player += (all - oracle - evaluation - self.times.writing).max(0.0);
         self.directory.write_json(files::TIMES, &self.times)?;
-        self.directory.remove(files::CHECKPOINT)?;
+        if !is_of_workers(outcome) {
+            self.directory.remove(files::CHECKPOINT)?;
+        }
         crate::report::write(&self.directory, self.problem)
     }
 
@@ -318,6 +321,21 @@ pub fn save(path: &Path, about: &About, problem: &Problem, text: &str, outcome: 
         recorder.log.add(&recorder.directory, &LogLine::of(line, &recorder.scalars))?;
     }
     recorder.finish(outcome)
+}
+
+/// Whether a run ended for its workers. Its result is what was found so far; others may go on from its checkpoint.
+fn is_of_workers(outcome: &Outcome) -> bool {
+    let failed = LibraryError::External { what: WORKER }.to_string();
+    outcome.failure().is_some_and(|failure| failure.to_string() == failed)
+}
+
+/// Takes the result of a run away that ended for its workers, and returns whether it did: it is gone on with.
+pub fn reopen(directory: &Directory, outcome: &Outcome) -> Result<bool> {
+    let is_open = is_of_workers(outcome);
+    if is_open {
+        directory.remove(files::RESULT)?;
+    }
+    Ok(is_open)
 }
 
 /// Writes what is missing of a run that was killed between its result and its report.

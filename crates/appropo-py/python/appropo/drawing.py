@@ -16,14 +16,18 @@ from typing import Any, Protocol
 
 from . import _appropo
 from ._appropo import ProblemError, RunError
-from .arguments import shown, text
+from .arguments import shown
 from .problem import Problem
 from .progress import Progress
+from .workers import Ray
+from .workers.cluster import DRAW, LOST, Cluster
 
 #: Seconds between looks at those who draw elsewhere.
 LOOK = 0.2
 #: Seconds that a process has to write its checkpoints.
 GRACE = 10.0
+#: What to do once a cluster is gone.
+AGAIN = "start it, or another, and call ap.study again, which goes on where it was and runs nothing twice"
 #: Processes in a row that may die without any run getting on.
 DEATHS = 20
 
@@ -121,7 +125,7 @@ def stated(where: Any) -> Elsewhere | None:
         known = count or getattr(where, "_max_workers", None)
         return Elsewhere(where, known) if isinstance(known, int) else Elsewhere(where)
     if isinstance(count, int) and hasattr(where, "address"):
-        return Elsewhere(OnRay(where), count)
+        return Elsewhere(where, count)
     if isinstance(count, int):
         return Elsewhere(None, count)
     raise ProblemError(
@@ -142,7 +146,11 @@ def drawn_elsewhere(
     """Has others draw until all runs have ended, or Ctrl-C is pressed. Returns whether all have."""
     packed = _packed(order, functions, names)
     seen = Seen(study, line)
-    draw = _by_processes if where.executor is None else _by_executor
+    draw: Callable[[Any, bytes, int, Seen], None] = _by_processes
+    if isinstance(where.executor, Ray):
+        draw = _by_ray
+    elif where.executor is not None:
+        draw = _by_executor
     try:
         draw(where.executor, packed, min(count or where.count, max(1, len(study.states()))), seen)
     except KeyboardInterrupt:
@@ -254,8 +262,13 @@ def main() -> None:
         # Status 2 is that of a process that was stopped, which has said so by its claims.
         sys.exit(0 if draw_packed(sys.stdin.buffer.read()) else 2)
     except Exception as error:
-        print(f"{type(error).__name__}: {' '.join(str(error).split())}", flush=True)
+        print(said(error), flush=True)
         sys.exit(1)
+
+
+def said(error: Exception) -> str:
+    """What went wrong, on one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _end(processes: list[subprocess.Popen[bytes]]) -> None:
@@ -285,49 +298,24 @@ def _by_executor(executor: Any, packed: bytes, count: int, seen: Seen) -> None:
             # What a worker that is gone raises is the executor's own.
             failures.append(error)
     if failures and seen.look().left:
-        raise RunError(
-            f"{len(failures)} of {count} who drew ended early ({type(failures[0]).__name__}: {failures[0]}); the same "
-            "call goes on where they were"
-        ) from failures[0]
+        raise RunError(_early(len(failures), count, said(failures[0]))) from failures[0]
 
 
-class OnRay:
-    """Tasks on Ray. One whose machine is gone is begun again elsewhere."""
-
-    def __init__(self, where: Any) -> None:
-        try:
-            import ray
-        except ImportError:
-            raise ProblemError('Ray is not here; install appropo[ray], or use where="processes"') from None
-        self._ray = ray
-        address = where.address
-        if not ray.is_initialized():
-            try:
-                ray.init(address=address and text("address", address), log_to_driver=False)
-            except Exception as error:
-                # What a cluster that is not there raises depends on Ray's version.
-                raise ProblemError(
-                    f"there is no Ray cluster at {address!r} ({error}); start one with `ray start --head`, or leave "
-                    "address out for one on this machine"
-                ) from error
-        self._draw = ray.remote(num_cpus=getattr(where, "num_cpus", 1.0), max_retries=-1)(draw_packed)
-
-    def submit(self, _: Any, packed: bytes) -> Future:
-        """Draws runs in a task."""
-        return RayFuture(self._ray, self._draw.remote(packed))
+def _by_ray(ray: Ray, packed: bytes, count: int, seen: Seen) -> None:
+    failures = []
+    with Cluster(ray.address, ray.num_cpus, packed, AGAIN) as cluster:
+        for number in range(count):
+            cluster.send(DRAW, number)
+        left = count
+        while left:
+            for what, _, has_failed, parts in cluster.receive(LOOK):
+                left -= 1
+                if what == LOST or has_failed:
+                    failures.append(parts[0].decode())
+            seen.look()
+    if failures and seen.look().left:
+        raise RunError(_early(len(failures), count, failures[0]))
 
 
-@dataclass
-class RayFuture:
-    """The future of a task on Ray."""
-
-    ray: Any
-    reference: Any
-
-    def done(self) -> bool:
-        """Whether the task has ended."""
-        return bool(self.ray.wait([self.reference], timeout=0)[0])
-
-    def result(self) -> Any:
-        """What it returned."""
-        return self.ray.get(self.reference)
+def _early(failures: int, count: int, error: str) -> str:
+    return f"{failures} of {count} who drew ended early ({error}); the same call goes on where they were"

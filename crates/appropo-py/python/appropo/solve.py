@@ -17,7 +17,7 @@ from .problem import Problem
 from .progress import Progress
 from .result import Result, asked_of
 from .utilities import Utility, objective
-from .workers import Processes, Ray, opened, stated, streams
+from .workers import Processes, Ray, opened, stated, streams, tell_who_learns
 
 #: Arguments of a solve that are no settings.
 WATCHED = ("run", "callback", "progress", "checkpoint_every", "workers")
@@ -93,6 +93,8 @@ def _solve(
     if there is not None:
         settings = {**settings, "num_envs": streams(there, settings.get("num_envs"))}
     plan, asked = problem._plan(core, settings)
+    if there is not None:
+        tell_who_learns(core.resolved(plan))
     folder = None if run is None else place("run", run)
     every, shown = _watching(callback, progress, checkpoint_every)
     observe, part = _both(callback, shown), None if shown is None else shown.part

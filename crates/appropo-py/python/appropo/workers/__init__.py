@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from .recipe import Recipe
 NUM_ENVS = 8
 #: Seconds that an episode, or the steps of a stream in one batch, may take.
 TIMEOUT = 300.0
+#: Oracles and methods that learn after every step or episode: there is no batch under one policy for others to play.
+LEARN_HERE = frozenset({"sac", "q-learning", "model", "universal", "state-augmented", "external"})
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,26 @@ def streams(workers: Processes | Ray, num_envs: Any) -> Any:
             stacklevel=4,
         )
     return num_envs
+
+
+def learns_here(resolved: str) -> str | None:
+    """Who learns in this process though there are workers, if anyone does, by the resolved text of a problem."""
+    chosen: dict[str, str] = dict(re.findall(r'^(method|oracle) = "([^"]+)"', resolved, re.MULTILINE))
+    if chosen.get("method") in LEARN_HERE:
+        return chosen["method"]
+    oracle = chosen.get("oracle")
+    return oracle if oracle in LEARN_HERE else None
+
+
+def tell_who_learns(resolved: str) -> None:
+    """Warns where workers can't make learning faster."""
+    learner = learns_here(resolved)
+    if learner is not None:
+        warnings.warn(
+            f"{learner} learns in this process, step by step, and workers only judge what it finds; ppo, a2c and the "
+            "methods cpo, lagrangian, rcpo and last-iterate sample on workers",
+            stacklevel=4,
+        )
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._appropo import WorkerError
@@ -89,7 +89,7 @@ class Pool(ABC):
         """Another worker, of a number that no other has."""
 
     @abstractmethod
-    def _ready(self, members: Collection[Member], seconds: float) -> Sequence[Member]:
+    def _ready(self, seconds: float) -> Sequence[Member]:
         """Those that have something to say, or are gone, after waiting for the first of them."""
 
     def play(self, policy: bytes, tasks: list[Task]) -> list[bytes]:
@@ -137,7 +137,7 @@ class Pool(ABC):
 
     def _listen(self, batch: _Batch) -> Iterable[Member]:
         """Hears of workers, and returns those that may be free."""
-        heard = self._ready(self._open, max(0.0, min(TICK, self._look - time.monotonic())))
+        heard = self._ready(max(0.0, min(TICK, self._look - time.monotonic())))
         for member in heard:
             try:
                 self._hear(member, batch)

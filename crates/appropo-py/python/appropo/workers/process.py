@@ -19,7 +19,7 @@ def main(number_of_socket: str, number: str) -> None:
     """Works until the other end of the socket is closed."""
     # Ctrl-C is for the program that started this one, which ends its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     with socket.socket(fileno=int(number_of_socket)) as connection:
         _, (recipe,) = receive(connection)
         work = Work(recipe, int(number))
@@ -33,7 +33,7 @@ def main(number_of_socket: str, number: str) -> None:
             send(connection, error is not None, answers)
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """Ends this process soon after the program that started it."""
     while os.getppid() == parent:
         time.sleep(1.0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import select
+import selectors
 import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from .._appropo import ProblemError, WorkerError
 from .pool import Lost, Member, Pool, came
@@ -30,23 +30,26 @@ class ProcessPool(Pool):
             raise ProblemError("worker processes need Linux or macOS; use ap.Ray(num_workers=...)")
         super().__init__(count, timeout)
         self._recipe = recipe.packed()
+        self._sockets = selectors.DefaultSelector()
 
     def _start(self, number: int) -> Process:
-        return Process(self._recipe, number)
+        return Process(self._recipe, number, self._sockets)
 
-    def _ready(self, members: Collection[Member], seconds: float) -> Sequence[Member]:
-        of = {member.socket.fileno(): member for member in members if isinstance(member, Process)}
-        poll = select.poll()
-        for number in of:
-            poll.register(number, select.POLLIN)
-        return [of[number] for number, _ in poll.poll(1000.0 * seconds)]
+    def _ready(self, seconds: float) -> Sequence[Member]:
+        # Also those that have nothing to do, and are gone.
+        return [key.data for key, _ in self._sockets.select(seconds)]
+
+    def close(self) -> None:
+        super().close()
+        self._sockets.close()
 
 
 class Process(Member):
     """A worker process."""
 
-    def __init__(self, recipe: bytes, number: int) -> None:
+    def __init__(self, recipe: bytes, number: int, sockets: selectors.BaseSelector) -> None:
         super().__init__()
+        self._sockets = sockets
         self.socket, theirs = socket.socketpair()
         command = [sys.executable, "-m", "appropo.workers.process", str(theirs.fileno()), str(number)]
         try:
@@ -55,6 +58,7 @@ class Process(Member):
         except OSError as error:
             self.socket.close()
             raise WorkerError(f"a worker process can't be started: {error}") from error
+        sockets.register(self.socket, selectors.EVENT_READ, self)
         self.socket.settimeout(SENDING)
         with contextlib.suppress(OSError):
             send(self.socket, False, [recipe])
@@ -89,6 +93,7 @@ class Process(Member):
         return f"it was killed by signal {-status}" if status < 0 else f"it ended with status {status}"
 
     def stop(self) -> None:
+        self._sockets.unregister(self.socket)
         self.socket.close()
         self.process.kill()
         self.process.wait()

@@ -21,6 +21,9 @@ use crate::env::{Environment, StopSignal};
 use crate::error::{Error, Result, in_range};
 use crate::measurement::Selection;
 
+/// Who failed, as [`Error::External`] says it: another cluster may do what one that is gone has not.
+pub const WORKER: &str = "a worker";
+
 /// What a worker is to do.
 #[derive(Debug, Clone)]
 pub struct Task {
