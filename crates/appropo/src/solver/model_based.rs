@@ -144,7 +144,10 @@ impl Search<'_> {
             Confirmation::Sure(z) => (z, true),
             Confirmation::Unrefuted(z) => (z, false),
             Confirmation::Refuted(fresh) => {
-                fresh.into_iter().for_each(|fresh| self.progress.measured.refute(&game.mixture, fresh));
+                let measured = &mut self.progress.measured;
+                // What a few episodes refute is far off: the model has much to learn, and may get there by itself.
+                let told = fresh.filter(|fresh| !measured.is_empty() || fresh.count() >= TELLING);
+                told.into_iter().for_each(|fresh| measured.refute(&game.mixture, fresh));
                 return Ok(false);
             }
         };
@@ -334,6 +337,8 @@ pub(super) fn no_claim(set: &SharedSet, z_bar: Vec<f64>, tolerance: f64) -> Cert
 pub(super) const GAME: usize = 200;
 /// The share of the steps that rollouts may take.
 const ROLLOUTS: f64 = 0.5;
+/// Fresh episodes that refute a mixture which was not far off.
+const TELLING: usize = 10;
 /// Games that are measured before something new is tried.
 const MEASURED: usize = 3;
 /// Aims tried before the set itself is good enough.

@@ -137,8 +137,6 @@ const STUDY_BATCHES: usize = 2;
 const SURE: f64 = 2.0;
 /// How many times as many there are when they are looked at again.
 const AGAIN: f64 = 1.5;
-/// Episodes without an end after which a policy that turns in circles is known well enough.
-const MOST_CIRCLES: usize = 2;
 /// Episodes of a first look, which are left after 1/(1 − γ) steps.
 const FIRST_LOOK: usize = 3;
 
@@ -442,14 +440,16 @@ impl ModelBased for Universal {
     }
 
     fn measure(&mut self, mixture: &Mixed, episodes: usize, to: &mut Estimate) -> Result<()> {
-        let mut circles = 0;
         for _ in 0..episodes {
-            if self.is_spent() || circles == MOST_CIRCLES {
+            if self.is_spent() {
                 break;
             }
             self.play(mixture, self.while_it_matters())?;
-            circles += usize::from(self.episode.status() == Status::Running);
             to.add(&self.long_term());
+            // One that turns in circles is known well enough.
+            if self.episode.status() == Status::Running {
+                break;
+            }
         }
         self.study();
         Ok(())
