@@ -21,9 +21,11 @@ const ENOUGH: f64 = 36.0;
 const NEW: f64 = 1.0 / 3.0;
 /// Standard errors of so many episodes by which a mixture of what was measured is to keep away from the set's edge at first,
 /// and how they grow each time fresh episodes speak against it.
-const MARGIN: f64 = 1.0;
+const MARGIN: f64 = 1.75;
 const JUDGED: f64 = 50.0;
 const MORE: f64 = 1.5;
+/// Answers that are kept, whether they carry weight or not.
+const KEPT: usize = 128;
 
 /// Policies that were played in the world, with what they measured there, and the mixture of them that lies deepest in the
 /// set or comes closest to it. What a model predicts of a policy may be off; what was measured is not, but for its noise.
@@ -81,7 +83,27 @@ impl Measured {
             }
         }
         let aim = self.weigh(set, &differences)?;
+        self.forget();
         Ok(aim.distance(&self.z()) <= tolerance)
+    }
+
+    /// Lets go of the oldest answers without weight where there are too many.
+    fn forget(&mut self) {
+        let weight_of = |number: usize| self.weights.iter().find(|(answer, _)| *answer == number);
+        let mut excess = self.answers.len().saturating_sub(KEPT);
+        let (mut kept, mut weights) = (Vec::new(), Vec::new());
+        for (number, answer) in std::mem::take(&mut self.answers).into_iter().enumerate() {
+            match weight_of(number) {
+                Some((_, weight)) => weights.push((kept.len(), *weight)),
+                None if excess > 0 => {
+                    excess -= 1;
+                    continue;
+                }
+                None => {}
+            }
+            kept.push(answer);
+        }
+        (self.answers, self.weights) = (kept, weights);
     }
 
     /// Mixes what was measured so that it comes closest to an aim inside the set, where episodes differ by so much.
@@ -156,5 +178,31 @@ impl Respond for Beside<'_> {
             *predicted = NEW * *predicted + (1.0 - NEW) * measured;
         }
         Ok(response)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::TabularPolicy;
+
+    fn answer(z: f64) -> (Mixed, Estimate) {
+        let mut estimate = Estimate::new(1);
+        estimate.add(&[z]);
+        (Mixed::one(TabularPolicy::uniform(1, 1)), estimate)
+    }
+
+    /// Long searches kept every network that they had ever played.
+    #[test]
+    fn what_carries_weight_is_kept_and_the_newest_besides() {
+        let answers = (0..KEPT + 50).map(|number| answer(number as f64)).collect();
+        let mut measured = Measured { answers, weights: vec![(3, 0.25), (60, 0.75)], margin: MARGIN };
+        let (z, mixture) = (measured.z(), measured.mixture());
+        measured.forget();
+        assert_eq!(measured.answers.len(), KEPT);
+        assert_eq!(measured.z(), z);
+        assert!(measured.mixture().is_same(&mixture));
+        assert_eq!(measured.answers[0].1.mean(), [3.0]);
+        assert_eq!(measured.answers[KEPT - 1].1.mean(), [(KEPT + 49) as f64]);
     }
 }
