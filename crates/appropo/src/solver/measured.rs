@@ -20,10 +20,11 @@ const ENOUGH: f64 = 36.0;
 /// The weight of a new game beside what has been measured.
 const NEW: f64 = 1.0 / 3.0;
 /// Standard errors of so many episodes by which a mixture of what was measured is to keep away from the set's edge at first,
-/// and how they grow each time fresh episodes speak against it.
+/// how they grow each time fresh episodes speak against it, and the most of them.
 const MARGIN: f64 = 1.75;
 const JUDGED: f64 = 50.0;
 const MORE: f64 = 1.5;
+const MOST: f64 = 4.0;
 /// Answers that are kept, whether they carry weight or not.
 const KEPT: usize = 128;
 
@@ -51,7 +52,7 @@ impl Measured {
     /// edge if they were of this one.
     pub fn refute(&mut self, mixture: &Mixed, fresh: Estimate) {
         if !self.is_empty() {
-            self.margin *= MORE;
+            self.margin = (MORE * self.margin).min(MOST);
         }
         self.weights = vec![(self.answers.len(), 1.0)];
         self.answers.push((mixture.clone(), fresh));
@@ -158,7 +159,7 @@ impl Measured {
             are_shares && (total - if answers.is_empty() { 0.0 } else { 1.0 }).abs() < 1e-6
         };
         let weights = from.get_where("weights of what was measured", is_mixture)?;
-        let margin = from.get_where("a margin", |margin: &f64| (MARGIN..=f64::MAX).contains(margin))?;
+        let margin = from.get_where("a margin", |margin: &f64| (MARGIN..=MOST).contains(margin))?;
         Ok(Self { answers, weights, margin })
     }
 }
