@@ -28,7 +28,7 @@ test() { # [PYTEST-ARGUMENTS...]
     mypy --cache-dir "$target/mypy" || stop "mypy found something (see above)"
     # A process is given its tests one by one, so that none is left with many at the end.
     python -m pytest --quiet --numprocesses auto --dist loadgroup --doctest-modules \
-        $package/python/appropo $package/tests -o cache_dir="$target/pytest" "$@"
+        --ignore $package/tests/acted_ray $package/python/appropo $package/tests -o cache_dir="$target/pytest" "$@"
 }
 
 case ${1-} in
