@@ -48,11 +48,16 @@ impl Measured {
         self.answers.is_empty()
     }
 
-    /// Takes what fresh episodes measured of a mixture that should have lain in the set, and keeps further away from its
-    /// edge if they were of this one.
+    /// Keeps further away from the set's edge from now on.
+    pub fn increase_margin(&mut self) {
+        self.margin = (MORE * self.margin).min(MOST);
+    }
+
+    /// Takes what fresh episodes measured of a mixture that should have lain in the set. Where it was mixed here, it was too
+    /// close to the edge.
     pub fn refute(&mut self, mixture: &Mixed, fresh: Estimate) {
         if !self.is_empty() {
-            self.margin = (MORE * self.margin).min(MOST);
+            self.increase_margin();
         }
         self.weights = vec![(self.answers.len(), 1.0)];
         self.answers.push((mixture.clone(), fresh));

@@ -160,7 +160,11 @@ impl Search<'_> {
         }
         let doubts = &mut self.progress.games.doubts;
         let judgement = observer.judge(&game.mixture, doubts)?;
-        Ok(judgement.is_none_or(|judgement| doubts.take(judgement)))
+        let is_inside = judgement.is_none_or(|judgement| doubts.take(judgement));
+        if !is_inside {
+            self.progress.measured.increase_margin();
+        }
+        Ok(is_inside)
     }
 
     /// What the search would end with now.
