@@ -142,7 +142,8 @@ fn what_was_measured_is_mixed_where_predictions_are_wrong() {
 fn a_search_that_measures_goes_on_bit_for_bit() {
     let mut states = Vec::new();
     let whole = solve(3, &mut states);
-    assert!(states.len() > 1, "nothing was refuted");
+    assert_eq!(whole.stop, Stop::Reached, "nothing was measured");
+    assert!(states.len() > 1);
     for state in &states {
         let again =
             resume_model_based(&set(), &player, &mut Mistaken::new(9), &StopRule::default(), &mut (), state)

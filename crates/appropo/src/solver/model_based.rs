@@ -25,8 +25,8 @@ pub type MakePlayer<'a> = dyn Fn(&SharedSet) -> Result<Box<dyn Player>> + 'a;
 /// set. What is new is tried instead while games are lost more often than won, and whenever rollouts have taken more steps
 /// than trying did.
 ///
-/// Once fresh episodes have refuted a mixture, predictions are not believed any more: games look for what is missing beside
-/// what was measured, their policies are measured too, and the best mixture of all that was measured is to be confirmed.
+/// Once enough fresh episodes have refuted a mixture, predictions are not believed any more: games look for what is missing
+/// beside what was measured, their policies are measured too, and the best mixture of all that was measured is to be confirmed.
 ///
 /// Where the budget ends first, the mixture is the last that was confirmed; if none was, the last that could not be
 /// refuted, or else the best that was measured, or the last of all.
