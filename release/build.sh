@@ -4,13 +4,15 @@
 #   appropo-VERSION-TARGET.tar.gz   the program, its dependencies listed inside it (cargo auditable), with completions,
 #                    manual pages and licences
 #   *.cdx.json       its bill of materials
-#   *.tar.gz, *.whl  the Python package: the sdist with all its sources, and wheels for manylinux and musllinux
+#   *.tar.gz, *.whl  the Python package: the sdist with all its sources, and the wheel for manylinux
+#   musllinux/*.whl  the wheel for musllinux, apart, since pip takes no wheel of another system
 #   SHA256SUMS       checksums of all of it
 # Hosted CI makes the wheels of other systems (.github/workflows/release.yml).
 #
 # Usage: release/build.sh [STEP...]   steps: crates program sbom sdist manylinux musllinux try; all by default
 # Needs Rust, Python 3.11 and cargo-auditable (cargo install cargo-auditable). The wheel for musllinux also needs Rust's target
-# x86_64-unknown-linux-musl, or the sources of its standard library (rust-src) to build it from.
+# x86_64-unknown-linux-musl, or the sources of its standard library to build it from: rustup's rust-src, or RUST_LIBRARY=FOLDER,
+# the folder library/ of a distribution's sources of the same Rust.
 # Exit status: 0 all is there, 1 something failed, 2 something was left out, with a line that says what it needs.
 set -eu
 
@@ -19,6 +21,7 @@ root=$PWD dist=$PWD/dist target=${CARGO_TARGET_DIR:-$PWD/target}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 triple=$(rustc -vV | sed -n 's/^host: //p')
 steps=${*:-crates program sbom sdist manylinux musllinux try}
+names="appropo appropo-file appropo-run appropo-experiments appropo-cli"
 status=0
 mkdir -p "$dist"
 
@@ -33,10 +36,14 @@ tools() { # what pip has, in an environment of its own
 
 crates() {
     mkdir -p "$dist/crates"
+    check=$target/release-crates
+    # Cargo takes what it once unpacked and built of a version for the same for ever; here it changes until it is published.
+    rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/appropo*-"$version"
+    cargo clean --quiet --target-dir "$check" $(printf ' --package %s' $names)
     # Cargo packages them in the order of their needs; each is built again from what is packaged.
-    cargo package --locked --workspace --exclude appropo-py ${RELEASE_CARGO_PACKAGE-}
-    for name in appropo appropo-file appropo-run appropo-experiments appropo-cli; do
-        cp "$target/package/$name-$version.crate" "$dist/crates/"
+    cargo package --locked --workspace --exclude appropo-py --target-dir "$check" ${RELEASE_CARGO_PACKAGE-}
+    for name in $names; do
+        cp "$check/package/$name-$version.crate" "$dist/crates/"
     done
 }
 
@@ -75,22 +82,52 @@ manylinux() {
     auditwheel show "$dist"/appropo-"$version"-*manylinux*.whl
 }
 
+rust_library() { # the sources of the standard library, if they are there
+    for folder in "${RUST_LIBRARY:-}" "$(rustc --print sysroot)/lib/rustlib/src/rust/library"; do
+        if [ -f "$folder/Cargo.lock" ]; then
+            realpath "$folder"
+            return
+        fi
+    done
+    return 1
+}
+
+rustc_with() { # the compiler, with sources of the standard library where Cargo looks for them
+    sysroot=$target/release-sysroot
+    mkdir -p "$sysroot/lib/rustlib/src/rust"
+    ln -sfn "$(rustc --print sysroot)/lib/rustlib/$triple" "$sysroot/lib/rustlib/$triple"
+    ln -sfn "$1" "$sysroot/lib/rustlib/src/rust/library"
+    printf '#!/bin/sh\nexec "%s" --sysroot "%s" "$@"\n' "$(command -v rustc)" "$sysroot" >"$sysroot/rustc"
+    chmod +x "$sysroot/rustc"
+    echo "$sysroot/rustc"
+}
+
 musllinux() {
     tools
     musl=x86_64-unknown-linux-musl
     # The host's Python is no musl one; abi3 needs none.
-    set -- --quiet --release --locked --out "$dist" --zig --target $musl --compatibility musllinux_1_2
+    set -- --quiet --release --locked --out "$dist/musllinux" --zig --target $musl --compatibility musllinux_1_2
     if [ -n "$(find "$(rustc --print target-libdir --target $musl)" -name 'libstd-*' 2>/dev/null)" ]; then
         maturin build "$@"
-    elif [ -f "$(rustc --print sysroot)/lib/rustlib/src/rust/library/Cargo.lock" ]; then
-        RUSTC_BOOTSTRAP=1 maturin build "$@" -Z build-std=std,panic_unwind
+    elif library=$(rust_library); then
+        RUSTC=$(rustc_with "$library") RUSTC_BOOTSTRAP=1 maturin build "$@" -Z build-std=std,panic_unwind
     else
         echo "release: no wheel for musllinux: this Rust lacks the target (rustup target add $musl)," \
-            "and the sources to build it from (rustup component add rust-src)" >&2
+            "and the sources to build it from (rustup component add rust-src, or RUST_LIBRARY=FOLDER)" >&2
         status=2
         return
     fi
-    auditwheel show "$dist"/appropo-"$version"-*musllinux*.whl
+    # Zig's libc is called libc.so, and that of the systems the wheel is for libc.musl-x86_64.so.1. Their loader takes both names
+    # for itself; auditwheel knows the second, and on this system would find another libc.so.
+    made=$(echo "$dist"/musllinux/appropo-"$version"-*.whl)
+    folder=$(mktemp -d)
+    wheel unpack --dest "$folder" "$made" >/dev/null
+    patchelf --replace-needed libc.so libc.musl-x86_64.so.1 "$folder"/*/appropo/_appropo.abi3.so
+    wheel pack --dest-dir "$dist/musllinux" "$folder"/* >/dev/null
+    rm -r "$folder"
+    found=$(auditwheel show "$made")
+    echo "$found"
+    echo "$found" | grep -q '"musllinux_1_2_x86_64"'
 }
 
 try() { # as a newcomer does

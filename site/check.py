@@ -1,7 +1,7 @@
 """Looks at the site as a reader would: site/check.py FOLDER.
 
 Every link and every anchor leads somewhere; every page opens in Chromium without a complaint at the width of a phone and of a desk,
-asks nothing of other servers and does not scroll sideways; and the search finds.
+asks nothing of other servers, does not scroll sideways and breaks no word in a table; and the search finds.
 """
 
 import functools
@@ -19,6 +19,24 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.browser.chromium import ARGUMENTS, CHROMIUM  # noqa: E402
 
 WIDTHS = {"phone": {"width": 360, "height": 740}, "desk": {"width": 1280, "height": 900}}
+
+# The words in cells of tables that are on more than one line. Hyphens and the like are where a line may end.
+BROKEN_WORDS = r"""() => {
+    const broken = new Set();
+    for (const cell of document.querySelectorAll("article table:not([class]) :is(td, th)")) {
+        const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+        for (let text; (text = texts.nextNode()); ) {
+            for (const word of text.data.matchAll(/[\p{L}\p{N}_]{2,}/gu)) {
+                const range = document.createRange();
+                range.setStart(text, word.index);
+                range.setEnd(text, word.index + word[0].length);
+                const lines = [...range.getClientRects()].filter((line) => line.width > 0);
+                if (new Set(lines.map((line) => line.top)).size > 1) broken.add(word[0]);
+            }
+        }
+    }
+    return [...broken];
+}"""
 
 
 class Links(HTMLParser):
@@ -103,6 +121,7 @@ def opened(site):
                 widest = page.evaluate("document.documentElement.scrollWidth")
                 if widest > viewport["width"] and "rust" not in path.parts:
                     wrong.append(f"is {widest} wide")
+                wrong.extend(f"breaks the word {word} in a table" for word in page.evaluate(BROKEN_WORDS))
                 yield from (f"{path} ({width}): {problem}" for problem in wrong)
                 wrong.clear()
             yield from searched(page, own, site, width)
