@@ -50,8 +50,9 @@ fn in_model(problem: &Problem, outcome: &Outcome, exact: &[f64], checked: &mut V
     let (certificate, target) = (&outcome.certificate, problem.target());
     let Some(oracle) = certifying(problem, certificate)? else { return Err(refuted("there is no model")) };
     agree("the measurements", &outcome.measurements, exact)?;
-    oracle.check(certificate, target.set(), &outcome.mixture).map_err(|error| refuted(error.to_string()))?;
-    let again = oracle.recompute(certificate, target.set(), &outcome.mixture)?;
+    let again = oracle
+        .check_for(certificate, target.set(), target.selection().apply(exact))
+        .map_err(|error| refuted(error.to_string()))?;
     // A search that was broken off claims nothing, whatever there is to claim.
     let claims_less = outcome.failure().is_some() && certificate.verdict == Verdict::Undecided;
     if again.verdict != certificate.verdict && !claims_less {

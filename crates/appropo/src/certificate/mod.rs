@@ -254,35 +254,41 @@ impl Certificate {
         ground: &Ground,
         measured: Vec<f64>,
     ) -> Result<Certificate> {
-        let mut evidence = Evidence::default();
-        if let Some(separation) = &self.separation {
-            let lower_bound = separation.lower_bound(set, ground)?;
-            if lower_bound > 0.0 {
-                evidence = Evidence { lower_bound, separation: Some(separation.clone()) };
+        let (proved, distance) = (self.proved(set, ground)?, set.distance(&measured));
+        Ok(self.found(proved, distance, measured))
+    }
+
+    /// The distance that the separation proves; 0 without one.
+    fn proved(&self, set: &SharedSet, ground: &Ground) -> Result<f64> {
+        self.separation.as_ref().map_or(Ok(0.0), |separation| separation.lower_bound(set, ground))
+    }
+
+    /// The same certificate with these numbers.
+    fn found(&self, proved: f64, distance: f64, measured: Vec<f64>) -> Certificate {
+        let evidence = match &self.separation {
+            Some(separation) if proved > 0.0 => {
+                Evidence { lower_bound: proved, separation: Some(separation.clone()) }
             }
-        }
-        let distance = set.distance(&measured);
-        Ok(evidence.certificate(measured, distance, self.tolerance))
+            _ => Evidence::default(),
+        };
+        evidence.certificate(measured, distance, self.tolerance)
     }
 
     /// Computes every claim again: the distance from `measured`, the mixture's measurement found afresh, and the
-    /// lower bound from the separation, the set and the model.
-    pub(crate) fn check(&self, set: &SharedSet, ground: &Ground, measured: &[f64]) -> Result<()> {
-        let scale = 1.0 + vector::norm(measured);
+    /// lower bound from the separation, the set and the model. Returns it with what was found.
+    pub(crate) fn check(&self, set: &SharedSet, ground: &Ground, measured: Vec<f64>) -> Result<Certificate> {
+        let scale = 1.0 + vector::norm(&measured);
         let agree = |claim, claimed: f64, found: f64| {
             let same = (claimed - found).abs() <= ROUNDING * scale;
             if same { Ok(()) } else { Err(Error::Certificate { claim, claimed, found }) }
         };
         crate::error::dimension("measurement", measured.len(), self.z_bar.len())?;
-        for (claimed, found) in self.z_bar.iter().zip(measured) {
+        for (claimed, found) in self.z_bar.iter().zip(&measured) {
             agree("a measurement", *claimed, *found)?;
         }
-        let distance = set.distance(measured);
+        let distance = set.distance(&measured);
         agree("the distance", self.distance, distance)?;
-        let lower_bound = match &self.separation {
-            None => 0.0,
-            Some(separation) => separation.lower_bound(set, ground)?,
-        };
+        let lower_bound = self.proved(set, ground)?;
         // A better bound than claimed is no mistake, but none is above what the mixture reaches.
         let proved = lower_bound.min(self.lower_bound).min(distance + ROUNDING * scale);
         agree("the lower bound", self.lower_bound, proved)?;
@@ -294,7 +300,7 @@ impl Certificate {
         };
         let bound = if self.verdict == Verdict::Feasible { distance } else { lower_bound };
         if holds {
-            Ok(())
+            Ok(self.found(lower_bound, distance, measured))
         } else {
             Err(Error::Certificate { claim: "the verdict's bound", claimed: self.tolerance, found: bound })
         }

@@ -200,7 +200,11 @@ impl Exact {
 
     /// The long-term measurement of a mixed policy.
     pub fn measure(&self, mixture: &Mixed) -> Result<Vec<f64>> {
-        let z = Occupancy::of_mixture(&self.model, &self.discounting, mixture)?.measure(&self.model);
+        self.ended(Occupancy::of_mixture(&self.model, &self.discounting, mixture)?.measure(&self.model))
+    }
+
+    /// Refuses what is measured without end.
+    fn ended(&self, z: Vec<f64>) -> Result<Vec<f64>> {
         match z.iter().any(|v| v.is_nan()) {
             true => Err(Error::Infinite { state: self.model.start()[0].0 }),
             false => Ok(z),
@@ -234,14 +238,33 @@ impl Exact {
         set: &SharedSet,
         mixture: &Mixed,
     ) -> Result<Certificate> {
-        let measured = self.measure_first(mixture, set)?;
-        certificate.recomputed(set, &self.ground(), measured)
+        self.recompute_for(certificate, set, self.measure_first(mixture, set)?)
     }
 
-    /// Checks a certificate against this world, the set and the mixture it speaks of.
-    pub fn check(&self, certificate: &Certificate, set: &SharedSet, mixture: &Mixed) -> Result<()> {
-        let measured = self.measure_first(mixture, set)?;
-        certificate.check(set, &self.ground(), &measured)
+    /// The same for a mixture whose measurements are known.
+    pub(crate) fn recompute_for(
+        &self,
+        certificate: &Certificate,
+        set: &SharedSet,
+        measured: Vec<f64>,
+    ) -> Result<Certificate> {
+        certificate.recomputed(set, &self.ground(), self.ended(measured)?)
+    }
+
+    /// Checks a certificate against this world, the set and the mixture it speaks of. Returns it with every number computed
+    /// again.
+    pub fn check(&self, certificate: &Certificate, set: &SharedSet, mixture: &Mixed) -> Result<Certificate> {
+        self.check_for(certificate, set, self.measure_first(mixture, set)?)
+    }
+
+    /// The same for a mixture whose measurements are known.
+    pub(crate) fn check_for(
+        &self,
+        certificate: &Certificate,
+        set: &SharedSet,
+        measured: Vec<f64>,
+    ) -> Result<Certificate> {
+        certificate.check(set, &self.ground(), self.ended(measured)?)
     }
 }
 
