@@ -107,7 +107,7 @@ def table(results: list[dict[str, Any]]) -> str:
         group = [result for result in results if result.items() >= about(*key, result["seed"]).items()]
         rewards, costs = ([result[what] for result in group] for what in ("reward", "cost"))
         held = sum(result["verdict"] == "feasible" for result in group)
-        how = method or f"appropo, {oracle or 'default'}"
+        how = f"{method or 'appropo'}, {oracle or 'default'}"
         rows.append(
             f"| {name} | `{how}` | {samples:,} | {len(group)} | {', '.join(f'{reward:.0f}' for reward in rewards)} "
             f"| {', '.join(f'{cost:.1f}' for cost in costs)} | {ROBOTS[name].public:g} "

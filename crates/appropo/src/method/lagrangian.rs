@@ -18,10 +18,17 @@ options! {
     pub struct LagrangianOptions {
         /// How much is added to a multiplier while its constraint is violated.
         kp: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0";
-        /// How far a multiplier moves over all samples while its constraint is violated.
-        ki: f64 = Kind::Number(Range::FROM_ZERO), defaulted "10";
+        /// How far a multiplier moves over all samples while its constraint is violated; by default 10, or 5 for every 100,000 samples where that is more.
+        ki: Option<f64> = Kind::Number(Range::FROM_ZERO), optional "10";
         /// How much is added while the violation grows.
         kd: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0";
+    }
+}
+
+impl LagrangianOptions {
+    /// Multipliers that would move over all of a long run come too late: a learner has long settled on what pays.
+    fn integral_gain(&self, budget: &Budget) -> f64 {
+        self.ki.unwrap_or((budget.samples as f64 / 20_000.0).max(10.0))
     }
 }
 
@@ -213,12 +220,15 @@ impl Method for Lagrangian {
     }
 
     fn run(&self, problem: &Problem, task: Task) -> Result<Outcome> {
-        let LagrangianOptions { kp, ki, kd } = self.options;
+        let LagrangianOptions { kp, kd, .. } = self.options;
+        let ki = self.options.integral_gain(task.budget);
         run(problem, task, self.learner.as_ref(), Pace::Pid { kp, ki, kd })
     }
 
-    fn table(&self, problem: &Problem, _: &Budget) -> Result<Table> {
-        Ok(table(ENTRY.name, problem, self.learner.as_ref(), Options::table(&self.options)))
+    fn table(&self, problem: &Problem, budget: &Budget) -> Result<Table> {
+        let options =
+            LagrangianOptions { ki: Some(self.options.integral_gain(budget)), ..self.options.clone() };
+        Ok(table(ENTRY.name, problem, self.learner.as_ref(), Options::table(&options)))
     }
 
     fn rounds(&self) -> Option<usize> {

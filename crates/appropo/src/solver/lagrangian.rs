@@ -123,8 +123,8 @@ pub struct LagrangianTarget {
 /// What of Lagrangian learning is to be deployed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Deployed {
-    /// The mixture of those who played the last episodes. Beside an objective, the last one whose own episodes hold the
-    /// constraints.
+    /// The mixture of those who played the last episodes. Beside an objective, the best one of which fresh episodes confirm
+    /// that it holds the constraints, or else the last one whose own episodes do.
     Players,
     /// One policy, the last that played. Beside an objective, the best one of which fresh episodes confirm that it holds the
     /// constraints.
@@ -163,6 +163,7 @@ pub fn lagrangian(
         ascent,
         latest: None,
         held: None,
+        confirmed: None,
         turns: Vec::new(),
         kept: Kept::default(),
     };
@@ -179,8 +180,10 @@ struct Search<'a> {
     rule: &'a StopRule,
     ascent: DualAscent,
     latest: Option<Answer>,
-    /// The answer that is to be deployed as far as is known: its episodes held the constraints.
+    /// The last answer whose own episodes held the constraints, where players are to be deployed.
     held: Option<Answer>,
+    /// The best answer of which fresh episodes confirm that it holds them.
+    confirmed: Option<Answer>,
     /// Those that would be deployed in turn.
     turns: Vec<Answer>,
     kept: Kept,
@@ -282,8 +285,9 @@ impl Search<'_> {
             return Ok(());
         }
         if self.target.deployed == Deployed::Players {
-            self.held = Some(answer);
-        } else if self.target.has_objective() && self.is_worth_a_try(&answer) {
+            self.held = Some(answer.clone());
+        }
+        if self.target.has_objective() && self.is_worth_a_try(&answer) {
             let (before, mut answer) = (self.oracle.samples(), answer);
             let estimates = self.oracle.estimates().ok_or_else(no_learner)?;
             let (set, tolerance) = (&self.target.set, self.rule.tolerance);
@@ -292,8 +296,8 @@ impl Search<'_> {
             let taken = self.oracle.samples() - before;
             self.kept.confirming += taken;
             self.ascent.skip(taken);
-            if holds && self.held.as_ref().is_none_or(|held| answer.z.last() > held.z.last()) {
-                self.held = Some(answer);
+            if holds && is_better(&answer, self.confirmed.as_ref()) {
+                self.confirmed = Some(answer);
             }
         }
         Ok(())
@@ -308,12 +312,16 @@ impl Search<'_> {
         (self.oracle.samples() - self.kept.confirming) as f64 >= learning
     }
 
-    /// Whether an answer looks better than what is held, and fresh episodes have not taken too many samples by now.
+    /// What would be deployed: what is confirmed, or else the last one that held.
+    fn best(&self) -> Option<&Answer> {
+        self.confirmed.as_ref().or(self.held.as_ref())
+    }
+
+    /// Whether an answer looks better than what is confirmed, and fresh episodes have not taken too many samples by now.
     fn is_worth_a_try(&self, answer: &Answer) -> bool {
-        let is_better = self.held.as_ref().is_none_or(|held| answer.z.last() > held.z.last());
         let samples = self.oracle.samples();
         let has_room = self.kept.confirming as f64 <= TRIED_SHARE * samples as f64;
-        is_better && samples < self.rule.samples && has_room
+        is_better(answer, self.confirmed.as_ref()) && samples < self.rule.samples && has_room
     }
 
     fn reason_to_stop(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
@@ -343,7 +351,7 @@ impl Search<'_> {
 
     fn show(&self, responding: Duration, observer: &mut dyn Observer) -> Result<bool> {
         let Some(answer) = &self.latest else { return Ok(true) };
-        let objective = self.held.as_ref().filter(|_| self.target.has_objective());
+        let objective = self.best().filter(|_| self.target.has_objective());
         let now = Round {
             round: self.kept.rounds,
             lam: &answer.lam,
@@ -365,7 +373,7 @@ impl Search<'_> {
         self.oracle.save(&mut saver)?;
         self.ascent.save(&mut saver);
         let saved = |answer: &Answer| ((answer.lam.clone(), answer.z.clone()), answer.policy.clone());
-        for answer in [&self.latest, &self.held] {
+        for answer in [&self.latest, &self.held, &self.confirmed] {
             saver.put(&answer.as_ref().map(saved));
         }
         saver.put(&self.turns.iter().map(saved).collect::<Vec<_>>());
@@ -391,7 +399,7 @@ impl Search<'_> {
                 Err(misfit("an answer is for another problem"))
             }
         };
-        for place in [&mut self.latest, &mut self.held] {
+        for place in [&mut self.latest, &mut self.held, &mut self.confirmed] {
             *place = loader.get::<Option<SavedAnswer>>()?.map(restored).transpose()?;
         }
         self.turns = loader.get::<Vec<SavedAnswer>>()?.into_iter().map(restored).collect::<Result<_>>()?;
@@ -409,9 +417,9 @@ impl Search<'_> {
 
     fn solution(self, stop: Stop) -> Result<Solution> {
         let (rounds, doubts, samples) = (self.kept.rounds, self.kept.doubts, self.oracle.samples());
-        let turns = in_turn(&self.turns);
+        let (best, turns) = (self.best().cloned(), in_turn(&self.turns));
         // What was confirmed is the latest.
-        let answer = if stop == Stop::Reached { self.latest } else { self.held.or(turns).or(self.latest) };
+        let answer = if stop == Stop::Reached { self.latest } else { best.or(turns).or(self.latest) };
         let Some(Answer { z, policy, .. }) = answer else { return Err(misfit("there is no answer")) };
         let distance = self.target.set.distance(&z);
         let mut certificate = Evidence::default().certificate(z, distance, self.rule.tolerance);
@@ -419,6 +427,11 @@ impl Search<'_> {
         certificate.verdict = crate::certificate::Verdict::Undecided;
         Ok(Solution { mixture: policy, certificate, rounds, samples, doubts, stop })
     }
+}
+
+/// Whether an answer has more of the objective than another, if there is one.
+fn is_better(answer: &Answer, than: Option<&Answer>) -> bool {
+    than.is_none_or(|than| answer.z.last() > than.z.last())
 }
 
 /// Those answers in turn: what they measure is the mean.
