@@ -54,11 +54,12 @@ def test_there_are_eight_streams_on_any_number_of_workers():
 
 
 def test_who_learns_in_the_driver_is_told():
-    given = [{}, {"oracle": "a2c"}, {"method": "cpo"}, {"oracle": "sac"}, {"method": "state-augmented"}]
+    oracles = [{"oracle": name} for name in ("a2c", "sac", "universal")]
+    given = [{}, *oracles, {"method": "cpo"}, {"method": "state-augmented"}]
     found = [learns_here(drift().resolved(**settings)) for settings in given]
-    assert found == [None, None, None, "sac", "state-augmented"]
-    with pytest.warns(UserWarning, match="sac learns in this process, step by step, and workers only judge"):
-        ap.solve(drift(), oracle="sac", samples=50, evaluation_samples=100, workers=1)
+    assert found == [None, None, None, "universal", None, "state-augmented"]
+    with pytest.warns(UserWarning, match="universal learns in this process, step by step, and workers only judge"):
+        ap.solve(drift(), oracle="universal", samples=50, evaluation_samples=100, workers=1)
 
 
 def test_workers_that_are_lost_leave_no_trace(tmp_path, undisturbed):

@@ -123,8 +123,8 @@ impl<'a> Judge<'a> {
         let target = problem.target();
         if let (true, Some(exact)) = (is_planned, &exact) {
             if let Some(oracle) = certifying(problem, &outcome.certificate)? {
-                outcome.certificate =
-                    oracle.recompute(&outcome.certificate, target.set(), &outcome.mixture)?;
+                let measured = target.selection().apply(exact);
+                outcome.certificate = oracle.recompute_for(&outcome.certificate, target.set(), measured)?;
             }
             outcome.measurements = exact.clone();
             return Ok(outcome);

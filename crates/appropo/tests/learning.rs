@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use appropo::constraint::Constraint;
+use appropo::env::EnvSpec;
 use appropo::env::cart_pole::CartPole;
 use appropo::env::point_mass::PointMass;
 use appropo::env::{Environment, Selected, Simulator, World, bandit, cliff_walking};
 use appropo::measurement::{Discounting, Estimate, Selection};
-use appropo::oracle::MonteCarlo;
+use appropo::method::{Appropo, Budget};
+use appropo::oracle::{MonteCarlo, UniversalOptions};
 use appropo::policy::{AnyPolicy, Mixed, Policy};
+use appropo::problem::Problem;
 use appropo::random;
 use appropo::rl::actor_critic::{ActorCriticOptions as Options, Collect, Critic};
 use appropo::rl::soft_actor_critic::SacOptions;
@@ -135,6 +139,25 @@ fn ppo_pushes_the_point_to_the_origin() {
     train(&mut learner, &[1.0, 0.0, 0.0], 150_000);
     let reward = play(learner.policy(), Box::new(PointMass::new(60)), 0, 1.0);
     assert!(reward > -25.0, "{reward}");
+}
+
+/// Standing still scores −60 and saves all energy; pushing at random takes 40.
+#[test]
+fn one_network_pushes_for_every_lambda() {
+    let env = EnvSpec::playable(|horizon| PointMass::new(horizon.unwrap_or(60)));
+    let problem = Problem::builder(env)
+        .discount(1.0)
+        .horizon(60)
+        .constraint(Constraint::at_least("reward", -35.0).unwrap())
+        .constraint(Constraint::at_most("energy", 15.0).unwrap())
+        .build()
+        .unwrap();
+    let method = Appropo::default().oracle(UniversalOptions::default().net_arch([64, 64]));
+    for seed in [21, 22] {
+        let found = problem.solve(&method, &Budget::samples(5_000), seed, &mut ()).unwrap();
+        let (reward, energy) = (found.measurements[0], found.measurements[1]);
+        assert!(found.samples <= 5_000 && reward > -38.0 && energy < 15.0, "{reward} {energy}");
+    }
 }
 
 fn soft_actor_critic() -> SoftActorCritic {

@@ -257,6 +257,23 @@ fn learning_one_network_in_a_continuous_world() {
     check_model_based(target.set(), learnt, &StopRule::default());
 }
 
+/// Numbers as actions too.
+#[test]
+fn learning_one_network_to_push() {
+    let world = || Box::new(PointMass::new(30)) as Box<dyn Environment>;
+    let limits =
+        vec![Constraint::at_most("energy", 10.0).unwrap(), Constraint::at_least("reward", -29.0).unwrap()];
+    let target = Target::new(world().measures(), limits).unwrap();
+    let learnt = || {
+        let world = Box::new(appropo::env::Selected::new(world(), target.selection().clone()));
+        let discounting = Discounting::new(1.0, Some(30)).unwrap();
+        let options = UniversalOptions::default().net_arch([16]).gradient_steps(1_usize).confirming(5_usize);
+        Box::new(Universal::new(world, discounting, 30, 900, options, random::generator(4)).unwrap())
+            as Box<_>
+    };
+    check_model_based(target.set(), learnt, &StopRule::default());
+}
+
 fn check_model_based(set: &SharedSet, learnt: impl Fn() -> Box<dyn ModelBased>, options: &StopRule) {
     let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
     let mut states = Vec::new();

@@ -14,6 +14,7 @@ use appropo::outcome::Outcome;
 use appropo::problem::Problem;
 use appropo::random::{self, Generator};
 use appropo::rl::actor_critic::{A2cOptions, PpoOptions};
+use appropo::rl::soft_actor_critic::SacOptions;
 use appropo::rl::workers::{Host, Task, Workers};
 use appropo::solver::{Observer, Round, Stop};
 use appropo::state::Saver;
@@ -99,14 +100,21 @@ fn ppo() -> Appropo {
     Appropo::default().oracle(Learned::by(PpoOptions::default().n_steps(32).net_arch(vec![16])))
 }
 
+fn sac() -> Appropo {
+    let options = SacOptions::default().net_arch([16]).batch_size(16_usize).learning_starts(300_usize);
+    Appropo::default().oracle(Learned::by(options))
+}
+
 #[test]
 fn any_number_of_workers_gives_the_same_outcome_whoever_is_lost() {
     let a2c = Appropo::default().oracle(Learned::by(A2cOptions::default().net_arch(vec![16])));
-    let cases: [(Problem, Box<dyn Method>); 4] = [
+    let cases: [(Problem, Box<dyn Method>); 6] = [
         (cart_pole(), Box::new(ppo())),
         (rover(), Box::new(a2c)),
         (point_mass(), Box::new(ppo())),
         (point_mass(), Box::new(Cpo::default())),
+        (point_mass(), Box::new(sac())),
+        (rover(), Box::new(sac())),
     ];
     for (problem, method) in cases {
         let budget = Budget::samples(3000).num_envs(3);
@@ -136,18 +144,20 @@ impl Observer for Keeper {
 
 #[test]
 fn a_run_goes_on_with_another_number_of_workers() {
-    // A constraint that is not reached: there are several rounds.
-    let problem = cart_pole();
-    let budget = Budget::samples(6000).num_envs(3);
-    let method = Cpo::default();
-    let (mut keeper, crew) = (Keeper::default(), Crew::new(&problem, 2, 0.0, 1));
-    let whole = problem.solve(&method, &budget.clone().on(crew), 9, &mut keeper).unwrap();
-    assert!(keeper.0.len() > 2, "{}", keeper.0.len());
-    let state = keeper.0[keeper.0.len() / 2].clone();
-    let from = Resume { state, ..Resume::default() };
-    for budget in [budget.clone(), budget.clone().on(Crew::new(&problem, 5, 0.2, 2))] {
-        let rest = problem.resume(&method, &budget, 9, from.clone(), &mut ()).unwrap();
-        assert!(bytes(&rest) == bytes(&whole));
+    // Constraints that are not reached: there are several rounds.
+    let cases: [(Problem, Box<dyn Method>); 2] =
+        [(cart_pole(), Box::new(Cpo::default())), (point_mass(), Box::new(sac()))];
+    for (problem, method) in cases {
+        let (method, budget) = (method.as_ref(), Budget::samples(6000).num_envs(3));
+        let (mut keeper, crew) = (Keeper::default(), Crew::new(&problem, 2, 0.0, 1));
+        let whole = problem.solve(method, &budget.clone().on(crew), 9, &mut keeper).unwrap();
+        assert!(keeper.0.len() > 2, "{}", keeper.0.len());
+        let state = keeper.0[keeper.0.len() / 2].clone();
+        let from = Resume { state, ..Resume::default() };
+        for budget in [budget.clone(), budget.clone().on(Crew::new(&problem, 5, 0.2, 2))] {
+            let rest = problem.resume(method, &budget, 9, from.clone(), &mut ()).unwrap();
+            assert!(bytes(&rest) == bytes(&whole));
+        }
     }
 }
 

@@ -154,7 +154,7 @@ class ModelBased(Choice):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Universal(Choice):
-    """One network for every λ, learnt from every step of every policy; for discrete actions.
+    """One network for every λ, learnt from every step of every policy.
 
     net_arch: Units of each hidden layer. By default [128, 128].
 
@@ -344,7 +344,8 @@ class SAC(Learner):
 
     gamma: The discount that is learnt with, unless the problem's is less. By default 0.99.
 
-    train_freq: Steps played in each environment between updates. By default 64.
+    train_freq: Steps played in each environment between updates; in all streams together where there are some. By
+    default 64.
 
     gradient_steps: Updates after as many steps. By default 64.
 
@@ -434,7 +435,8 @@ class Lagrangian(Choice):
 
     kp: How much is added to a multiplier while its constraint is violated. By default 0.
 
-    ki: How far a multiplier moves over all samples while its constraint is violated. By default 10.
+    ki: How far a multiplier moves over all samples while its constraint is violated; by default 10, or 5 for every
+    100,000 samples where that is more.
 
     kd: How much is added while the violation grows. By default 0.
     """

@@ -15,8 +15,10 @@ use crate::vector;
 const EPISODES: f64 = 12.0;
 /// Those of each of its policies at least; what carries less weight than one of them is left out.
 const LEAST: usize = 2;
-/// Episodes of the best mixture, so that what carries weight in it is not there by luck.
+/// Episodes of the best mixture, so that what carries weight in it is not there by luck, and how many more with every game:
+/// the more there is to choose from, the luckier are the best.
 const ENOUGH: f64 = 36.0;
+const MORE_ENOUGH: f64 = 6.0;
 /// The weight of a new game beside what has been measured.
 const NEW: f64 = 1.0 / 3.0;
 /// Standard errors of so many episodes by which a mixture of what was measured is to keep away from the set's edge at first,
@@ -25,6 +27,8 @@ const MARGIN: f64 = 1.75;
 const JUDGED: f64 = 50.0;
 const MORE: f64 = 1.5;
 const MOST: f64 = 4.0;
+/// Parts of the margin that are tried, until one can be kept.
+const DEPTHS: [f64; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
 /// Answers that are kept, whether they carry weight or not.
 const KEPT: usize = 128;
 
@@ -36,12 +40,13 @@ pub(super) struct Measured {
     /// The best mixture, by the numbers of its answers.
     weights: Vec<(usize, f64)>,
     margin: f64,
+    games: usize,
 }
 
 impl Measured {
     /// Nothing is measured yet.
     pub fn new() -> Self {
-        Self { answers: Vec::new(), weights: Vec::new(), margin: MARGIN }
+        Self { answers: Vec::new(), weights: Vec::new(), margin: MARGIN, games: 0 }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -80,17 +85,19 @@ impl Measured {
             }
         }
         let differences = model.deviations(game)?;
-        self.weigh(set, &differences)?;
+        self.weigh(set, &differences, tolerance)?;
+        let enough = ENOUGH + MORE_ENOUGH * self.games as f64;
+        self.games += 1;
         for (answer, weight) in self.weights.clone() {
             let (policy, estimate) = &mut self.answers[answer];
-            let lacking = (ENOUGH * weight).ceil() - estimate.count() as f64;
+            let lacking = (enough * weight).ceil() - estimate.count() as f64;
             if lacking > 0.0 {
                 model.measure(policy, lacking as usize, estimate)?;
             }
         }
-        let aim = self.weigh(set, &differences)?;
+        let is_deep = self.weigh(set, &differences, tolerance)?;
         self.forget();
-        Ok(aim.distance(&self.z()) <= tolerance)
+        Ok(is_deep)
     }
 
     /// Lets go of the oldest answers without weight where there are too many.
@@ -112,18 +119,27 @@ impl Measured {
         (self.answers, self.weights) = (kept, weights);
     }
 
-    /// Mixes what was measured so that it comes closest to an aim inside the set, where episodes differ by so much.
-    fn weigh(&mut self, set: &SharedSet, differences: &[f64]) -> Result<SharedSet> {
-        let error = |difference: &f64| self.margin * difference / JUDGED.sqrt();
-        let aim = aim(set, &self.z(), &Errors::Standard(differences.iter().map(error).collect()));
-        let mut player = FullyCorrective::new(Arc::clone(&aim));
-        for (_, estimate) in &self.answers {
-            player.observe(estimate.mean(), None)?;
+    /// Mixes what was measured so that it lies as deep in the set as it can, up to the margin, where episodes differ by so
+    /// much; or else so that it comes closest to what keeps the margin. Whether it does.
+    fn weigh(&mut self, set: &SharedSet, differences: &[f64], tolerance: f64) -> Result<bool> {
+        let mut closest = None;
+        for depth in DEPTHS {
+            let error = |difference: &f64| depth * self.margin * difference / JUDGED.sqrt();
+            let aim = aim(set, &self.z(), &Errors::Standard(differences.iter().map(error).collect()));
+            let mut player = FullyCorrective::new(Arc::clone(&aim));
+            for (_, estimate) in &self.answers {
+                player.observe(estimate.mean(), None)?;
+            }
+            if let Weights::Listed(weights) = player.weights() {
+                self.weights = weights;
+            }
+            if aim.distance(&self.z()) <= tolerance {
+                return Ok(depth == DEPTHS[0]);
+            }
+            closest.get_or_insert_with(|| self.weights.clone());
         }
-        if let Weights::Listed(weights) = player.weights() {
-            self.weights = weights;
-        }
-        Ok(aim)
+        self.weights = closest.unwrap_or_default();
+        Ok(false)
     }
 
     fn mean(&self, weights: &[(usize, f64)]) -> Vec<f64> {
@@ -149,6 +165,7 @@ impl Measured {
         to.put(&self.answers);
         to.put(&self.weights);
         to.put(&self.margin);
+        to.put(&self.games);
     }
 
     pub fn load(from: &mut Loader, dim: usize, fits: &dyn Fn(&AnyPolicy) -> bool) -> Result<Self> {
@@ -165,7 +182,8 @@ impl Measured {
         };
         let weights = from.get_where("weights of what was measured", is_mixture)?;
         let margin = from.get_where("a margin", |margin: &f64| (MARGIN..=MOST).contains(margin))?;
-        Ok(Self { answers, weights, margin })
+        let games = from.get_count("a number of games")?;
+        Ok(Self { answers, weights, margin, games })
     }
 }
 
@@ -191,18 +209,20 @@ impl Respond for Beside<'_> {
 mod tests {
     use super::*;
     use crate::policy::TabularPolicy;
+    use crate::set::{Bounds, Product};
 
-    fn answer(z: f64) -> (Mixed, Estimate) {
-        let mut estimate = Estimate::new(1);
-        estimate.add(&[z]);
+    fn answer(z: &[f64]) -> (Mixed, Estimate) {
+        let mut estimate = Estimate::new(z.len());
+        estimate.add(z);
         (Mixed::one(TabularPolicy::uniform(1, 1)), estimate)
     }
 
     /// Long searches kept every network that they had ever played.
     #[test]
     fn what_carries_weight_is_kept_and_the_newest_besides() {
-        let answers = (0..KEPT + 50).map(|number| answer(number as f64)).collect();
-        let mut measured = Measured { answers, weights: vec![(3, 0.25), (60, 0.75)], margin: MARGIN };
+        let answers = (0..KEPT + 50).map(|number| answer(&[number as f64])).collect();
+        let mut measured =
+            Measured { answers, weights: vec![(3, 0.25), (60, 0.75)], margin: MARGIN, games: 0 };
         let (z, mixture) = (measured.z(), measured.mixture());
         measured.forget();
         assert_eq!(measured.answers.len(), KEPT);
@@ -210,5 +230,20 @@ mod tests {
         assert!(measured.mixture().is_same(&mixture));
         assert_eq!(measured.answers[0].1.mean(), [3.0]);
         assert_eq!(measured.answers[KEPT - 1].1.mean(), [(KEPT + 49) as f64]);
+    }
+
+    /// Where no mixture keeps the margin of one constraint, another was given up for it that could have been held.
+    #[test]
+    fn a_margin_that_is_out_of_reach_costs_no_constraint() {
+        let limit = |most: f64| Arc::new(Bounds::at_most(most).unwrap()) as SharedSet;
+        let set: SharedSet = Arc::new(Product::new(vec![limit(0.2), limit(0.12)]));
+        let answers = vec![answer(&[0.05, 0.20]), answer(&[0.25, 0.05])];
+        let mut measured = Measured { answers, weights: vec![(0, 1.0)], margin: MARGIN, games: 0 };
+        // 1.75 standard errors are 0.11 of the first constraint: at 0.09 the second is 0.17.
+        assert!(!measured.weigh(&set, &[0.45, 0.0], 1e-9).unwrap());
+        assert!(set.contains(&measured.z(), 1e-9), "{:?}", measured.z());
+        // A smaller one can be kept, and is.
+        assert!(measured.weigh(&set, &[0.1, 0.0], 1e-9).unwrap());
+        assert!(measured.z()[0] <= 0.2 - MARGIN * 0.1 / JUDGED.sqrt() + 1e-9, "{:?}", measured.z());
     }
 }

@@ -8,6 +8,7 @@ use super::record::Record;
 use super::{Doubts, Goal, Observer, Round, Solution, Stop, StopRule};
 use crate::certificate::{Certificate, Evidence, Verdict};
 use crate::error::Result;
+use crate::measurement::Estimate;
 use crate::oracle::{Confirmation, ModelBased};
 use crate::player::{Player, aim};
 use crate::policy::Mixed;
@@ -145,8 +146,11 @@ impl Search<'_> {
             Confirmation::Unrefuted(z) => (z, false),
             Confirmation::Refuted(fresh) => {
                 let measured = &mut self.progress.measured;
-                // What a few episodes refute is far off: the model has much to learn, and may get there by itself.
-                let told = fresh.filter(|fresh| !measured.is_empty() || fresh.count() >= TELLING);
+                // What a few episodes refute is far off: the model has much to learn, and may get there by itself, if it
+                // does so in time.
+                let is_late = self.model.samples() >= self.rule.samples / LATE;
+                let is_telling = |fresh: &Estimate| fresh.count() >= TELLING || is_late;
+                let told = fresh.filter(|fresh| !measured.is_empty() || is_telling(fresh));
                 told.into_iter().for_each(|fresh| measured.refute(&game.mixture, fresh));
                 return Ok(false);
             }
@@ -343,6 +347,8 @@ pub(super) const GAME: usize = 200;
 const ROLLOUTS: f64 = 0.5;
 /// Fresh episodes that refute a mixture which was not far off.
 const TELLING: usize = 10;
+/// The samples divided by this are those after which any number of them does.
+const LATE: u64 = 2;
 /// Games that are measured before something new is tried.
 const MEASURED: usize = 3;
 /// Aims tried before the set itself is good enough.

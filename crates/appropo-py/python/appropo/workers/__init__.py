@@ -19,7 +19,7 @@ NUM_ENVS = 8
 #: Seconds that an episode, or the steps of a stream in one batch, may take.
 TIMEOUT = 300.0
 #: Oracles and methods that learn after every step or episode: there is no batch under one policy for others to play.
-LEARN_HERE = frozenset({"sac", "q-learning", "model", "universal", "state-augmented", "external"})
+LEARN_HERE = frozenset({"q-learning", "model", "universal", "state-augmented", "external"})
 
 
 @dataclass(frozen=True)

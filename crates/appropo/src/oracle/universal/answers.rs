@@ -5,14 +5,14 @@ use crate::error::Result;
 use crate::oracle::{Respond, Response};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::rl::Encoder;
-use crate::rl::universal::Critics;
+use crate::rl::universal::UniversalNetwork;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::vector;
 
 /// The network as an oracle.
 pub(super) struct Answers {
     pub encoder: Encoder,
-    pub critics: Critics,
+    pub network: Box<dyn UniversalNetwork>,
     /// The last λs that games asked for.
     pub asked: VecDeque<Vec<f64>>,
     /// Those of the games since the last step. They are not saved: games are played again.
@@ -32,22 +32,22 @@ impl Respond for Answers {
         let none = vector::norm(lam) == 0.0;
         let lam = if none { self.asked.back().map_or(lam, Vec::as_slice) } else { lam };
         let mut direction = Vec::new();
-        self.critics.direction(lam, &mut direction);
-        let z_hat = self.critics.predict(&self.encoder, self.starts.iter(), &direction);
-        let policy = self.critics.policy(&self.encoder, &direction)?;
+        self.network.direction(lam, &mut direction);
+        let z_hat = self.network.predict(&self.encoder, self.starts.make_contiguous(), &direction);
+        let policy = self.network.policy(&self.encoder, &direction)?;
         let lam = lam.to_vec();
         self.asked_now.push(lam);
         Ok(Response { policy: Mixed::one(policy), z_hat, spread: None, bound: None, gave_up: false })
     }
 
     fn fits(&self, policy: &AnyPolicy) -> bool {
-        matches!(policy, AnyPolicy::Network(policy) if self.critics.fits(policy))
+        matches!(policy, AnyPolicy::Network(policy) if self.network.fits(policy))
     }
 }
 
 impl Answers {
-    pub fn new(encoder: Encoder, critics: Critics) -> Self {
-        Self { encoder, critics, asked: VecDeque::new(), asked_now: Vec::new(), starts: VecDeque::new() }
+    pub fn new(encoder: Encoder, network: Box<dyn UniversalNetwork>) -> Self {
+        Self { encoder, network, asked: VecDeque::new(), asked_now: Vec::new(), starts: VecDeque::new() }
     }
 
     /// Takes note of the observation that an episode begins with.
@@ -65,7 +65,7 @@ impl Answers {
 
     pub fn save(&self, to: &mut Saver) {
         self.encoder.save(to);
-        self.critics.save(to);
+        self.network.save(to);
         to.put(&Vec::from(self.asked.clone()));
         to.put(&Vec::from(self.starts.clone()));
     }
@@ -77,7 +77,7 @@ impl Answers {
         is_observation: impl Fn(&[f32]) -> bool,
     ) -> Result<()> {
         self.encoder.load(from)?;
-        self.critics.load(from)?;
+        self.network.load(from)?;
         let is_lam = |lam: &Vec<f64>| lam.len() == dim && lam.iter().all(|l| l.is_finite());
         let asked = from.get_where("a λ", |asked: &Vec<_>| asked.iter().all(is_lam))?;
         let starts =

@@ -6,7 +6,6 @@ use crate::state::{Checkpoint, Loader, Saver};
 impl Checkpoint for Universal {
     fn save(&self, to: &mut Saver) -> Result<()> {
         self.answers.save(to);
-        self.novelty.save(to);
         self.replay.save(to);
         to.put(&self.samples);
         to.put(&self.ventures);
@@ -17,12 +16,12 @@ impl Checkpoint for Universal {
     }
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
-        let (dim, actions) = (self.sizes.len(), self.episode.world().actions().count().unwrap_or(0));
+        let (dim, count) = (self.sizes.len(), self.episode.world().actions().count());
+        let is_action = |action: &[f32]| count.is_none_or(|count| (0.0..count as f32).contains(&action[0]));
         let observations = self.episode.world().observations();
         let is_observation = |row: &[f32]| observations.is_readable(row);
         self.answers.load(from, dim, is_observation)?;
-        self.novelty.load(from)?;
-        self.replay.load(from, is_observation, |action| (0.0..actions as f32).contains(&action[0]))?;
+        self.replay.load(from, is_observation, is_action)?;
         self.samples = from.get()?;
         self.ventures = from.get_where("a number of episodes", |count: &u64| *count < u64::MAX / 2)?;
         self.played = from.get_where("an estimate", |played: &Estimate| played.mean().len() == dim)?;

@@ -15,8 +15,8 @@ use crate::measurement::{Discounting, Estimate};
 use crate::options::{Kind, Options, Range, Table, options};
 use crate::policy::{AnyPolicy, Memory, Mixed, Policy};
 use crate::random::{self, Generator};
-use crate::rl::universal::{Batch, Critics, CriticsOptions, Novelty};
-use crate::rl::{Encoder, Episode, Replay, Transition};
+use crate::rl::universal::{Batch, NetworkOptions, network};
+use crate::rl::{Encoder, Episode, Replay, Transition, soft_actor_critic};
 use crate::set::{ConvexSet, SharedSet};
 use crate::vector;
 use answers::{Answers, STARTS};
@@ -47,7 +47,7 @@ options! {
 
 pub(super) static ENTRY: OracleEntry = OracleEntry {
     name: "universal",
-    about: "one network for every λ, learnt from every step of every policy; for discrete actions",
+    about: "one network for every λ, learnt from every step of every policy",
     keys: UniversalOptions::KEYS,
     read: |given| Ok(Arc::new(UniversalOptions::read(given)?)),
 };
@@ -67,10 +67,7 @@ impl MakeOracle for UniversalOptions {
     }
 
     fn check(&self, env: &EnvSpec) -> Result<()> {
-        match env.actions().count() {
-            Some(_) => Ok(()),
-            None => Err(uncountable()),
-        }
+        soft_actor_critic::actions(env.actions()).map(drop).map_err(|_| unbounded())
     }
 
     fn tables(&self, _: &EnvSpec) -> Vec<(String, Table)> {
@@ -78,10 +75,10 @@ impl MakeOracle for UniversalOptions {
     }
 }
 
-fn uncountable() -> Error {
+fn unbounded() -> Error {
     Error::Unsuitable {
         learner: "the universal oracle",
-        needs: "actions that can be counted",
+        needs: "actions that can be counted, or numbers within bounds",
         instead: "\"ppo\" or \"a2c\"",
     }
 }
@@ -96,7 +93,6 @@ pub struct Universal {
     budget: u64,
     options: UniversalOptions,
     answers: Answers,
-    novelty: Novelty,
     replay: Replay,
     samples: u64,
     ventures: u64,
@@ -107,6 +103,8 @@ pub struct Universal {
     observation: Vec<f32>,
     next: Vec<f32>,
     gains: Vec<f32>,
+    action: Vec<f64>,
+    remembered: Vec<f32>,
     places: Vec<usize>,
     lam: Vec<f64>,
     lams: Vec<f32>,
@@ -147,8 +145,8 @@ const FOR_NEAR: f64 = 0.25;
 const NEAR: f64 = 0.3;
 
 impl Universal {
-    /// An oracle for an environment of actions that can be counted. Episodes are cut off after `limit` steps, and after
-    /// `budget` steps in all no more are taken.
+    /// An oracle for an environment of actions that can be counted, or are numbers within bounds. Episodes are cut off after
+    /// `limit` steps, and after `budget` steps in all no more are taken.
     pub fn new(
         env: Box<dyn Environment>,
         discounting: Discounting,
@@ -157,11 +155,11 @@ impl Universal {
         options: UniversalOptions,
         mut rng: Generator,
     ) -> Result<Self> {
-        let actions = env.actions().count().ok_or_else(uncountable)?;
+        let actions = env.actions();
         let encoder = Encoder::new(&env.observations());
         let (dim, entries) = (env.measures().dim(), env.observations().entries());
         let batch = (STUDY_BATCHES * options.batch_size).max(STARTS);
-        let critics = CriticsOptions {
+        let like = NetworkOptions {
             critics: options.n_critics,
             hidden: options.net_arch.clone(),
             learning_rate: options.learning_rate,
@@ -170,20 +168,17 @@ impl Universal {
             gamma: discounting.gamma(),
             temperature: options.temperature as f32,
         };
-        let mut critics = Critics::new(&encoder, actions, dim, &critics, &mut rng)?;
-        discounting.horizon().into_iter().for_each(|steps| critics.reach_horizon(steps));
-        let novelty =
-            Novelty::new(&encoder, actions, &options.net_arch, options.learning_rate, batch, &mut rng)?;
-        let answers = Answers::new(encoder, critics);
+        let mut network = network(&encoder, &actions, dim, &like, &mut rng)?.ok_or_else(unbounded)?;
+        discounting.horizon().into_iter().for_each(|steps| network.reach_horizon(steps));
+        let answers = Answers::new(encoder, network);
         Ok(Self {
             is_finite_horizon: discounting.horizon().is_some(),
-            replay: Replay::new(options.buffer_size, (entries, 1, dim)),
+            replay: Replay::new(options.buffer_size, (entries, actions.entries(), dim)),
             episode: Episode::new(env, discounting.gamma(), limit),
             discounting,
             budget,
             options,
             answers,
-            novelty,
             samples: 0,
             ventures: 0,
             played: Estimate::new(dim),
@@ -191,6 +186,8 @@ impl Universal {
             observation: Vec::new(),
             next: Vec::new(),
             gains: Vec::new(),
+            action: vec![0.0; actions.entries()],
+            remembered: Vec::new(),
             places: Vec::new(),
             lam: vec![0.0; dim],
             lams: Vec::new(),
@@ -209,32 +206,33 @@ impl Universal {
         self.episode.status() == Status::Running && self.samples < self.budget
     }
 
-    /// Takes a step, remembers it, and learns.
-    fn step(&mut self, action: usize) -> Result<()> {
+    /// Takes the step of [`action`](Self::action), remembers it, and learns.
+    fn step(&mut self) -> Result<()> {
         let steps = self.episode.steps();
-        let status = self.episode.step(&[action as f64], &mut self.rng)?;
+        let status = self.episode.step(&self.action, &mut self.rng)?;
         self.samples += 1;
         narrow(self.episode.observation(), &mut self.next);
         narrow(self.episode.z(), &mut self.gains);
+        let Answers { encoder, network, .. } = &mut self.answers;
         let is_cut_off = status == Status::CutOff && self.is_finite_horizon;
         if is_cut_off {
-            self.answers.critics.reach_horizon(self.episode.steps());
+            network.reach_horizon(self.episode.steps());
         }
-        self.answers.critics.see(&self.gains);
-        self.novelty.count(&self.answers.encoder, &self.observation, action);
-        self.answers.encoder.add(&self.observation);
-        self.replay.add(&Transition {
+        network.remembered(&self.action, &mut self.remembered);
+        let transition = Transition {
             observation: &self.observation,
-            action: &[action as f32],
+            action: &self.remembered,
             gains: &self.gains,
             next: &self.next,
             steps,
             ended: status == Status::Ended || is_cut_off,
-        });
+        };
+        network.see(encoder, &transition);
+        encoder.add(&self.observation);
+        self.replay.add(&transition);
         std::mem::swap(&mut self.observation, &mut self.next);
         let updates = self.updates(self.options.gradient_steps as u64);
-        (0..updates).for_each(|_| self.learn(self.options.batch_size, (FOR_ASKED, FOR_NEAR)));
-        Ok(())
+        (0..updates).try_for_each(|_| self.learn(self.options.batch_size, (FOR_ASKED, FOR_NEAR)))
     }
 
     /// So many updates at first, ever fewer later, one at least.
@@ -243,8 +241,8 @@ impl Universal {
     }
 
     /// One update, with these shares of λs that games asked for, and of others near them.
-    fn learn(&mut self, batch: usize, (for_asked, for_near): (f64, f64)) {
-        let Answers { encoder, critics, asked, .. } = &mut self.answers;
+    fn learn(&mut self, batch: usize, (for_asked, for_near): (f64, f64)) -> Result<()> {
+        let Answers { encoder, network, asked, .. } = &mut self.answers;
         self.places.clear();
         self.lams.clear();
         for _ in 0..batch {
@@ -261,26 +259,26 @@ impl Universal {
                 let drawn = if noise > 0.0 { noise * random::normal(&mut self.rng) } else { 0.0 };
                 *lam = near.map_or(0.0, |near| near[k]) + drawn;
             }
-            critics.direction(&self.lam, &mut self.lams);
+            network.direction(&self.lam, &mut self.lams);
         }
-        critics.learn(encoder, Batch { replay: &self.replay, places: &self.places, lams: &self.lams });
-        self.novelty.learn(encoder, &self.replay, &self.places);
+        let batch = Batch { replay: &self.replay, places: &self.places, lams: &self.lams };
+        network.learn(encoder, batch, &mut self.rng)
     }
 
     /// Learns for what games asked for, without a step: the λs of a game are others than those before it.
-    fn study(&mut self) {
-        if !self.answers.asked.is_empty() {
-            let batch = STUDY_BATCHES * self.options.batch_size;
-            (0..self.updates(STUDIES)).for_each(|_| self.learn(batch, (1.0 - FOR_NEAR, FOR_NEAR)));
-        }
+    fn study(&mut self) -> Result<()> {
+        let studies = if self.answers.asked.is_empty() { 0 } else { self.updates(STUDIES) };
+        let batch = STUDY_BATCHES * self.options.batch_size;
+        (0..studies).try_for_each(|_| self.learn(batch, (1.0 - FOR_NEAR, FOR_NEAR)))
     }
 
     /// Updates of where to go for something new, after a step there.
     fn learn_novelty(&mut self) {
-        for _ in 0..self.novelty.updates() {
+        let Answers { encoder, network, .. } = &mut self.answers;
+        for _ in 0..network.novelty_updates() {
             self.places.clear();
             self.places.extend((0..self.options.batch_size).map(|_| self.replay.draw(&mut self.rng)));
-            self.novelty.learn(&self.answers.encoder, &self.replay, &self.places);
+            network.learn_novelty(encoder, &self.replay, &self.places);
         }
     }
 
@@ -294,7 +292,7 @@ impl Universal {
         }
         let size = |(sum, count): &(f64, usize)| if *count > 0 { (sum / *count as f64) as f32 } else { 1.0 };
         let sizes: Vec<f32> = self.sizes.iter().map(size).collect();
-        self.answers.critics.rescale(&sizes);
+        self.answers.network.rescale(&sizes);
     }
 
     /// An episode towards what is new. Returns whether it found any.
@@ -302,11 +300,11 @@ impl Universal {
         self.start()?;
         let (mut found, mut lost) = (false, 0);
         while self.goes_on() && lost < LOST {
-            let best = self.novelty.best(&self.answers.encoder, &self.observation, &mut self.rng);
-            let Some(action) = best else { break };
-            let is_new = self.novelty.is_new(&self.observation, action);
+            let Answers { encoder, network, .. } = &mut self.answers;
+            let new = network.venture(encoder, &self.observation, &mut self.rng, &mut self.action);
+            let Some(is_new) = new else { break };
             (found, lost) = (found || is_new, if is_new { 0 } else { lost + 1 });
-            self.step(action)?;
+            self.step()?;
             self.learn_novelty();
         }
         self.end();
@@ -331,12 +329,12 @@ impl Universal {
     /// An episode of a mixed policy, of so many steps at most.
     fn play(&mut self, mixture: &Mixed, most: f64) -> Result<()> {
         self.start()?;
-        let (mut memory, mut action) = (Memory::default(), [0.0]);
+        let mut memory = Memory::default();
         if let Some(policy) = mixture.draw(&mut self.rng) {
             while self.goes_on() && (self.episode.steps() as f64) < most {
                 let (observation, step) = (self.episode.observation(), self.episode.steps());
-                policy.act(observation, step, &mut self.rng, &mut memory, &mut action);
-                self.step(action[0] as usize)?;
+                policy.act(observation, step, &mut self.rng, &mut memory, &mut self.action);
+                self.step()?;
             }
         }
         self.end();
@@ -348,7 +346,7 @@ impl ModelBased for Universal {
     fn oracle(&mut self) -> Result<&mut dyn Respond> {
         if self.replay.is_empty() {
             let mut idle = 0;
-            let enough = if self.novelty.is_counted() { self.budget / 4 } else { self.budget / 20 };
+            let enough = if self.answers.network.is_counting() { self.budget / 4 } else { self.budget / 20 };
             while idle < IDLE && self.samples < enough {
                 idle = if self.venture()? { 0 } else { idle + 1 };
             }
@@ -359,29 +357,27 @@ impl ModelBased for Universal {
     fn rollout(&mut self, mixture: &Mixed) -> Result<()> {
         // What comes later counts little, and a policy that turns in circles teaches little.
         self.play(mixture, self.while_it_matters())?;
-        self.study();
-        Ok(())
+        self.study()
     }
 
     fn explore(&mut self) -> Result<()> {
         // Where nothing says what has been tried enough, every other episode is for the λ that the last game ended with.
         self.ventures += 1;
-        let is_for_game = !self.novelty.is_counted() && self.ventures.is_multiple_of(2);
+        let is_for_game = !self.answers.network.is_counting() && self.ventures.is_multiple_of(2);
         match self.answers.last_asked().filter(|_| is_for_game) {
             Some(lam) => {
-                let (Answers { encoder, critics, .. }, mut direction) = (&self.answers, Vec::new());
-                critics.direction(lam, &mut direction);
-                let policy = critics.policy(encoder, &direction)?;
+                let (Answers { encoder, network, .. }, mut direction) = (&self.answers, Vec::new());
+                network.direction(lam, &mut direction);
+                let policy = network.policy(encoder, &direction)?;
                 self.play(&Mixed::one(policy), f64::INFINITY)?;
             }
             None => {
                 if !self.venture()? {
-                    self.novelty.ask_for_more();
+                    self.answers.network.ask_for_more();
                 }
             }
         }
-        self.study();
-        Ok(())
+        self.study()
     }
 
     fn is_spent(&self) -> bool {
@@ -451,8 +447,7 @@ impl ModelBased for Universal {
                 break;
             }
         }
-        self.study();
-        Ok(())
+        self.study()
     }
 
     fn fits(&self, policy: &AnyPolicy) -> bool {

@@ -9,7 +9,7 @@ use crate::state::{Loader, Saver, misfit};
 
 /// A policy that learns what scores more.
 #[derive(Debug)]
-pub(super) struct Actor {
+pub(in crate::rl) struct Actor {
     pub network: Arc<Mlp>,
     pub actions: Actions,
     pub parameters: Vec<f32>,
@@ -100,6 +100,16 @@ impl Actor {
                 log_density += density;
             }
             self.entropies.push(-log_density);
+        }
+    }
+
+    /// The middle of what would be drawn, of actions that are numbers.
+    pub fn draw_middle(&mut self, inputs: &[f32]) {
+        self.network.forward(&self.parameters, inputs, &mut self.scratch);
+        let width = self.width();
+        self.drawn.clear();
+        for output in self.scratch.policy.output.chunks_exact(self.network.shape().policy) {
+            self.drawn.extend(output[..width].iter().map(|mean| squash(*mean, 0.0, 0.0).0));
         }
     }
 

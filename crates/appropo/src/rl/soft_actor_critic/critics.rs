@@ -7,7 +7,7 @@ use crate::state::{Loader, Saver, misfit};
 /// ψ(s, a): the long-term measurements, and the entropy, of doing a in s and then what the actor does. What the actor is
 /// paid for is a weighted sum of them, so that another λ needs no other critics.
 #[derive(Debug)]
-pub(super) struct Critics {
+pub(in crate::rl) struct Critics {
     network: Mlp,
     critics: Vec<Tracked>,
     scratches: Vec<Scratch>,
@@ -22,7 +22,7 @@ pub(super) struct Critics {
 
 /// What critics are like.
 #[derive(Debug)]
-pub(super) struct CriticsOptions<'a> {
+pub(in crate::rl) struct CriticsOptions<'a> {
     pub inputs: Inputs,
     pub actions: usize,
     pub heads: usize,
@@ -45,12 +45,19 @@ const ALONG: f32 = 1.0;
 
 /// Rows of observations, with actions where these are numbers.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
+pub(in crate::rl) struct Rows<'a> {
     pub rows: &'a [f32],
     /// The part of what can still be measured, row by row.
     pub left: &'a [f32],
-    /// What each head counts for in the score.
+    /// What each head counts for in the score: the same for all rows, or its own for each.
     pub weights: &'a [f32],
+}
+
+impl<'a> Rows<'a> {
+    fn weights_of(&self, row: usize, heads: usize) -> &'a [f32] {
+        let is_shared = self.weights.len() == heads;
+        if is_shared { self.weights } else { &self.weights[row * heads..(row + 1) * heads] }
+    }
 }
 
 impl Critics {
@@ -102,16 +109,17 @@ impl Critics {
     pub fn learn(&mut self, at: Rows, taken: impl Fn(usize) -> usize, aims: &[f32]) {
         let (heads, actions) = (self.sizes.len(), self.actions);
         let share = 1.0 / at.left.len() as f32;
-        let length = at.weights.iter().map(|weight| weight * weight).sum::<f32>().sqrt();
         for (critic, scratch) in self.critics.iter_mut().zip(&mut self.scratches) {
             self.network.forward(critic.parameters(), at.rows, scratch);
             for (row, (aim, left)) in aims.chunks_exact(heads).zip(at.left).enumerate() {
+                let weights = at.weights_of(row, heads);
+                let length = weights.iter().map(|weight| weight * weight).sum::<f32>().sqrt();
                 let first = (row * actions + taken(row)) * heads;
                 let psi = &scratch.value.output[first..first + heads];
                 let pulled = &mut scratch.value.gradient[first..first + heads];
-                let along: f32 = (0..heads).map(|k| at.weights[k] / length * (left * psi[k] - aim[k])).sum();
+                let along: f32 = (0..heads).map(|k| weights[k] / length * (left * psi[k] - aim[k])).sum();
                 for k in 0..heads {
-                    let error = left * psi[k] - aim[k] + ALONG * along * at.weights[k] / length;
+                    let error = left * psi[k] - aim[k] + ALONG * along * weights[k] / length;
                     pulled[k] = share * left * error.clamp(-LARGEST_ERROR, LARGEST_ERROR);
                 }
             }
@@ -136,7 +144,10 @@ impl Critics {
         let heads = self.sizes.len();
         for (row, ((critic, _), left)) in self.believed.iter().zip(at.left).enumerate() {
             let pulled = &mut self.scratches[*critic].value.gradient[row * heads..(row + 1) * heads];
-            pulled.iter_mut().zip(at.weights).for_each(|(pulled, weight)| *pulled = left * weight);
+            pulled
+                .iter_mut()
+                .zip(at.weights_of(row, heads))
+                .for_each(|(pulled, weight)| *pulled = left * weight);
         }
         self.slopes.clear();
         self.slopes.resize(at.rows.len(), 0.0);
@@ -154,9 +165,10 @@ impl Critics {
         self.believed.clear();
         for place in 0..at.left.len() * self.actions {
             let mut least = (0, f32::INFINITY);
+            let weights = at.weights_of(place / self.actions, heads);
             for (critic, scratch) in self.scratches.iter().enumerate() {
                 let psi = &scratch.value.output[place * heads..(place + 1) * heads];
-                let score: f32 = psi.iter().zip(at.weights).map(|(psi, weight)| psi * weight).sum();
+                let score: f32 = psi.iter().zip(weights).map(|(psi, weight)| psi * weight).sum();
                 if score < least.1 {
                     least = (critic, score);
                 }

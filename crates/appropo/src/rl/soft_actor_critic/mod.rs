@@ -6,22 +6,26 @@
 mod actor;
 mod critics;
 mod options;
+mod soft;
 
+pub(super) use actor::Actor;
+pub(super) use critics::{Critics, CriticsOptions, Rows};
 pub(super) use options::ENTRY;
 pub use options::SacOptions;
+pub(crate) use options::actions;
+pub(super) use soft::{Entropy, Soft, SoftBatch};
 
 use super::actor_critic::part_left;
-use super::frame::{ReturnScale, narrow};
+use super::frame::{Frame, ReturnScale, narrow};
 use super::visits::Visits;
-use super::{Encoder, Episode, EpisodeWindow, Learner, Replay, Transition, not_its_own};
+use super::workers::{Acting, Streams};
+use super::{Encoder, Episode, EpisodeWindow, Learner, LearnerStreams, Replay, Transition, not_its_own};
 use crate::env::{Environment, Status};
 use crate::error::{Result, dimension, in_range};
-use crate::nn::{Inputs, Optimizer, Rule};
+use crate::nn::Inputs;
 use crate::policy::{AnyPolicy, NetworkPolicy};
 use crate::random::{self, Generator};
 use crate::state::{Checkpoint, Loader, Saver};
-use actor::Actor;
-use critics::{Critics, CriticsOptions, Rows};
 
 /// A soft actor-critic with the parallel environments that it plays in.
 #[derive(Debug)]
@@ -33,40 +37,21 @@ pub struct SoftActorCritic {
     /// The steps after which that happens, as far as they are known.
     horizon: Option<usize>,
     episodes: Vec<Episode>,
+    /// Where workers play: the streams that these episodes show.
+    streams: Option<Streams>,
     encoder: Encoder,
     returns: ReturnScale,
     replay: Replay,
     visits: Visits,
-    actor: Actor,
-    critics: Critics,
-    /// The logarithm of the weight of entropy.
-    log_ent_coef: [f32; 1],
-    ent_coef_optimizer: Optimizer,
+    soft: Soft,
     target_entropy: f32,
-    /// What each head of the critics counts for; novelty has the last but one, entropy the last.
-    weights: Vec<f32>,
     sizes: Vec<f32>,
     rng: Generator,
-    batch: Batch,
-    step: Step,
-}
-
-/// The rows of an update on their way through the networks.
-#[derive(Debug, Default)]
-struct Batch {
     places: Vec<usize>,
-    inputs: Vec<f32>,
-    next_inputs: Vec<f32>,
-    rows: Vec<f32>,
-    left: Vec<f32>,
-    next_left: Vec<f32>,
-    values: Vec<f32>,
-    aims: Vec<f32>,
-    /// Of all actions, or slopes where these are numbers.
-    scores: Vec<f32>,
-    /// The probability of an action that is a part of its row.
-    certain: Vec<f32>,
+    /// Novelty has the last head but one, entropy the last.
+    batch: SoftBatch,
     newness: Vec<f32>,
+    step: Step,
 }
 
 /// A step of all environments.
@@ -99,7 +84,7 @@ impl SoftActorCritic {
             (envs[0].observations(), envs[0].actions(), envs[0].measures().dim());
         let (encoder, width) = (Encoder::new(&observations), space.entries());
         let (rows, rate) = (options.batch_size.max(envs.len()), options.learning_rate);
-        let acts = (options::actions(&space)?, &space);
+        let acts = (actions(&space)?, &space);
         let actor = Actor::new(encoder.inputs(), &options.net_arch, acts, rate, rows)?;
         let critics = CriticsOptions {
             // Actions that are numbers are seen; of those that are counted, all are told.
@@ -115,6 +100,11 @@ impl SoftActorCritic {
             tau: options.tau,
             rows,
         };
+        let entropy = Entropy {
+            coef: options.ent_coef,
+            is_coef_learnt: options.learn_ent_coef,
+            target: options.entropy(&space) as f32,
+        };
         let mut learner = Self {
             gamma: gamma.min(options.gamma) as f32,
             is_finite_horizon: false,
@@ -122,17 +112,16 @@ impl SoftActorCritic {
             returns: ReturnScale::new(dim, envs.len()),
             replay: Replay::new(options.buffer_size, (observations.entries(), width, dim)),
             visits: Visits::new(&observations),
-            actor,
-            critics: Critics::new(critics, &mut rng)?,
+            soft: Soft::new(actor, Critics::new(critics, &mut rng)?, entropy, rate)?,
             encoder,
-            log_ent_coef: [0.0],
-            ent_coef_optimizer: Optimizer::new(Rule::ADAM, rate, 1)?,
-            target_entropy: options.entropy(&space) as f32,
-            weights: vec![0.0; dim + 2],
+            target_entropy: entropy.target,
             sizes: Vec::new(),
+            streams: None,
             episodes: envs.into_iter().map(|env| Episode::new(env, gamma, limit)).collect(),
             rng,
-            batch: Batch::default(),
+            places: Vec::new(),
+            batch: SoftBatch { weights: vec![0.0; dim + 2], ..SoftBatch::default() },
+            newness: Vec::new(),
             step: Step { gains: vec![0.0; dim], action: vec![0.0; width], ..Step::default() },
             options,
         };
@@ -146,8 +135,9 @@ impl SoftActorCritic {
         Self { is_finite_horizon: true, horizon, ..self }
     }
 
-    fn ent_coef(&self) -> f32 {
-        self.log_ent_coef[0].exp()
+    /// The same learner in the streams that its environments show.
+    fn in_streams(self, streams: Option<LearnerStreams>) -> Self {
+        Self { streams: streams.map(|LearnerStreams(streams)| streams), ..self }
     }
 
     fn left(&self, steps: usize) -> f32 {
@@ -161,19 +151,67 @@ impl SoftActorCritic {
         self.sizes.extend((0..weights.len()).map(|k| self.returns.deviation(k) as f32));
         self.sizes.extend([long, long * self.target_entropy.abs().max(1.0)]);
         self.sizes.iter_mut().for_each(|size| *size /= RETURNS);
-        self.critics.resize(&self.sizes);
-        for ((to, weight), size) in self.weights.iter_mut().zip(weights).zip(self.critics.sizes()) {
+        let (critics, counts) = (&mut self.soft.critics, &mut self.batch.weights);
+        critics.resize(&self.sizes);
+        for ((to, weight), size) in counts.iter_mut().zip(weights).zip(critics.sizes()) {
             *to = *weight as f32 * size;
         }
-        let measured = &mut self.weights[..weights.len()];
+        let measured = &mut counts[..weights.len()];
         let length = measured.iter().map(|weight| weight * weight).sum::<f32>().sqrt();
         measured.iter_mut().for_each(|weight| *weight /= length.max(f32::MIN_POSITIVE));
-        self.weights[weights.len()] =
-            self.options.novelty_coef as f32 * RETURNS * self.sizes[weights.len()] / long;
+        counts[weights.len()] = self.options.novelty_coef as f32 * RETURNS * self.sizes[weights.len()] / long;
     }
 
     fn is_learning(&self) -> bool {
         self.replay.len() >= self.options.learning_starts.min(self.options.buffer_size)
+    }
+
+    /// Has workers take so many steps in every stream, by the policy of now.
+    fn have_played(&mut self, steps: usize) -> Result<()> {
+        let Some(streams) = &self.streams else { return Ok(()) };
+        let (Actor { network, actions, .. }, parameters) = (&self.soft.actor, self.plain_parameters());
+        let policy = Acting::write(network, actions, &parameters, &Frame::new(None, actions));
+        streams.play(&policy, steps, &mut self.rng)
+    }
+
+    /// Those of an actor that takes observations as they are.
+    fn plain_parameters(&self) -> Vec<f32> {
+        let Actor { network, parameters, .. } = &self.soft.actor;
+        let mut parameters = parameters.clone();
+        if let Some(layer) = network.layers().first() {
+            let (weights, biases) = layer.of_mut(&mut parameters);
+            self.encoder.fold(weights, layer.outputs, 0..layer.outputs, biases);
+        }
+        parameters
+    }
+
+    /// Draws the next action of every environment, at random before anything is learnt, or takes what workers drew.
+    fn draw_actions(&mut self, is_learning: bool) {
+        let Self { step: Step { inputs, taken, action, .. }, soft: Soft { actor, .. }, rng, .. } = self;
+        taken.clear();
+        if let Some(streams) = &self.streams {
+            let width = action.len();
+            taken.resize(self.episodes.len() * width, 0.0);
+            for (env, taken) in taken.chunks_exact_mut(width).enumerate() {
+                streams.next_action(env, taken);
+            }
+            return;
+        }
+        actor.draw(inputs, rng);
+        for drawn in actor.drawn.chunks_exact(actor.width()) {
+            match (actor.is_counted(), is_learning) {
+                (true, true) => {
+                    let likely = drawn.iter().map(|p| f64::from(*p));
+                    taken.push(random::choose(likely, 1.0, rng) as f32);
+                }
+                (true, false) => taken.push(random::below(drawn.len(), rng) as f32),
+                (false, true) => taken.extend_from_slice(drawn),
+                (false, false) => {
+                    let any = || 2.0 * random::unit(rng) as f32 - 1.0;
+                    taken.extend(std::iter::repeat_with(any).take(drawn.len()));
+                }
+            }
+        }
     }
 
     /// Takes a step in every environment.
@@ -189,31 +227,16 @@ impl SoftActorCritic {
             self.encoder.add(observation);
             self.encoder.push(observation, &mut self.step.inputs);
         }
-        self.actor.draw(&self.step.inputs, &mut self.rng);
-        self.step.taken.clear();
-        for drawn in self.actor.drawn.chunks_exact(self.actor.width()) {
-            match (self.actor.is_counted(), is_learning) {
-                (true, true) => {
-                    let likely = drawn.iter().map(|p| f64::from(*p));
-                    self.step.taken.push(random::choose(likely, 1.0, &mut self.rng) as f32);
-                }
-                (true, false) => self.step.taken.push(random::below(drawn.len(), &mut self.rng) as f32),
-                (false, true) => self.step.taken.extend_from_slice(drawn),
-                (false, false) => {
-                    let any = || 2.0 * random::unit(&mut self.rng) as f32 - 1.0;
-                    self.step.taken.extend(std::iter::repeat_with(any).take(drawn.len()));
-                }
-            }
-        }
+        self.draw_actions(is_learning);
         let (entries, width) = (self.step.observations.len() / self.episodes.len(), self.step.action.len());
         for (episode, taken) in self.episodes.iter_mut().zip(self.step.taken.chunks_exact(width)) {
-            self.actor.actions.cut(taken, &mut self.step.action);
+            self.soft.actor.actions.cut(taken, &mut self.step.action);
             episode.submit_action(&self.step.action)?;
         }
         for (env, taken) in self.step.taken.chunks_exact(width).enumerate() {
             let episode = &mut self.episodes[env];
             let steps = episode.steps();
-            self.actor.actions.cut(taken, &mut self.step.action);
+            self.soft.actor.actions.cut(taken, &mut self.step.action);
             let mut status = episode.step(&self.step.action, &mut self.rng)?;
             if status == Status::CutOff && self.is_finite_horizon {
                 status = Status::Ended;
@@ -236,8 +259,8 @@ impl SoftActorCritic {
                 window.add(episode.sum());
             }
         }
-        // An episode that began with random actions says nothing of the policy.
-        if !is_learning && self.is_learning() {
+        // An episode that began with random actions says nothing of the policy. Streams are the policy's from the start.
+        if !is_learning && self.is_learning() && self.streams.is_none() {
             self.leave_episodes();
         }
         Ok(())
@@ -245,99 +268,42 @@ impl SoftActorCritic {
 
     fn leave_episodes(&mut self) {
         self.episodes.iter_mut().for_each(Episode::leave);
+        self.streams.iter().for_each(Streams::leave);
     }
 
-    /// One step of learning for the critics, the actor and the weight of entropy.
+    /// One step of learning from transitions drawn at random.
     fn update(&mut self) -> Result<()> {
         self.draw_batch();
-        let (ent_coef, width) = (self.ent_coef(), self.actor.width());
-        let Self { actor, critics, encoder, replay, batch, weights, visits, rng, .. } = self;
-        let heads = weights.len();
-        weights[heads - 1] = ent_coef * critics.sizes()[heads - 1];
-        let is_counted = actor.is_counted();
-
-        actor.draw(&batch.next_inputs, rng);
-        if !is_counted {
-            batch.rows.clear();
-            for (place, action) in batch.places.iter().zip(actor.drawn.chunks_exact(width)) {
-                encoder.push_dense(replay.get(*place).next, &mut batch.rows);
-                batch.rows.extend_from_slice(action);
-            }
-            batch.certain.resize(batch.places.len(), 1.0);
-        }
-        let (rows, probabilities) =
-            if is_counted { (&batch.next_inputs, &actor.drawn) } else { (&batch.rows, &batch.certain) };
-        critics.values(Rows { rows, left: &batch.next_left, weights }, probabilities, &mut batch.values);
-        batch.newness.clear();
-        batch.newness.extend(batch.places.iter().map(|place| visits.newness(replay.get(*place).next)));
-        let usual = batch.newness.iter().sum::<f32>() / batch.newness.len() as f32;
-        batch.aims.clear();
-        for (row, place) in batch.places.iter().enumerate() {
-            let transition = replay.get(*place);
-            let gamma = if transition.ended { 0.0 } else { self.gamma };
-            let (values, sizes) = (&batch.values[row * heads..(row + 1) * heads], critics.sizes());
-            // Novelty and entropy count as far as they are unusual: to go on for longer is not worth anything.
-            let newness = [batch.newness[row] - usual];
-            for (k, gain) in transition.gains.iter().chain(&newness).enumerate() {
-                batch.aims.push(gain / sizes[k] + gamma * values[k]);
-            }
-            let entropy =
-                batch.next_left[row] * (actor.entropies[row] - self.target_entropy) / sizes[heads - 1];
-            batch.aims.push(gamma * (entropy + values[heads - 1]));
-        }
-
-        if !is_counted {
-            batch.rows.clear();
-            for place in &batch.places {
-                let transition = replay.get(*place);
-                encoder.push_dense(transition.observation, &mut batch.rows);
-                batch.rows.extend_from_slice(transition.action);
-            }
-        }
-        let rows = if is_counted { &batch.inputs } else { &batch.rows };
-        let taken = |row: usize| if is_counted { replay.get(batch.places[row]).counted_action() } else { 0 };
-        critics.learn(Rows { rows, left: &batch.left, weights }, taken, &batch.aims);
-
-        actor.draw(&batch.inputs, rng);
-        if is_counted {
-            critics.scores(Rows { rows: &batch.inputs, left: &batch.left, weights }, &mut batch.scores);
-        } else {
-            let row = batch.rows.len() / batch.places.len();
-            for (row, action) in batch.rows.chunks_exact_mut(row).zip(actor.drawn.chunks_exact(width)) {
-                let start = row.len() - width;
-                row[start..].copy_from_slice(action);
-            }
-            critics.slopes(Rows { rows: &batch.rows, left: &batch.left, weights }, width, &mut batch.scores);
-        }
-        actor.learn(&batch.inputs, &batch.scores, ent_coef)?;
-
-        if self.options.learn_ent_coef {
-            let entropy = actor.entropies.iter().sum::<f32>() / actor.entropies.len() as f32;
-            self.ent_coef_optimizer.step(&mut self.log_ent_coef, &[entropy - self.target_entropy]);
-        }
-        Ok(())
+        self.soft.update(&mut self.batch, &mut self.rng)
     }
 
-    /// Draws the transitions of an update.
     fn draw_batch(&mut self) {
-        let batch = &mut self.batch;
-        batch.places.clear();
-        batch.inputs.clear();
-        batch.next_inputs.clear();
+        self.batch.clear();
+        self.places.clear();
+        self.newness.clear();
         for _ in 0..self.options.batch_size {
             let place = self.replay.draw(&mut self.rng);
-            let transition = self.replay.get(place);
-            batch.places.push(place);
-            self.encoder.push(transition.observation, &mut batch.inputs);
-            self.encoder.push(transition.next, &mut batch.next_inputs);
+            self.places.push(place);
+            self.newness.push(self.visits.newness(self.replay.get(place).next));
         }
-        self.batch.left.clear();
-        self.batch.next_left.clear();
-        for row in 0..self.batch.places.len() {
-            let steps = self.replay.get(self.batch.places[row]).steps;
+        let usual = self.newness.iter().sum::<f32>() / self.newness.len() as f32;
+        for (place, newness) in self.places.iter().zip(&self.newness) {
+            let Transition { observation, action, gains, next, steps, ended } = self.replay.get(*place);
             let (left, next_left) = (self.left(steps), self.left(steps + 1));
-            self.batch.left.push(left);
-            self.batch.next_left.push(next_left);
+            let moments =
+                [(&mut self.batch.before, observation, left), (&mut self.batch.after, next, next_left)];
+            for (seen, observation, left) in moments {
+                self.encoder.push(observation, &mut seen.inputs);
+                if !self.soft.actor.is_counted() {
+                    self.encoder.push_dense(observation, &mut seen.dense);
+                }
+                seen.left.push(left);
+            }
+            self.batch.taken.extend_from_slice(action);
+            // Novelty counts as far as it is unusual: to go on for longer is not worth anything.
+            self.batch.gains.extend_from_slice(gains);
+            self.batch.gains.push(newness - usual);
+            self.batch.gammas.push(if ended { 0.0 } else { self.gamma });
         }
     }
 }
@@ -345,30 +311,35 @@ impl SoftActorCritic {
 impl Learner for SoftActorCritic {
     fn learn(&mut self, weights: &[f64], window: &mut EpisodeWindow) -> Result<usize> {
         dimension("reward weights", weights.len(), self.step.gains.len())?;
-        (0..self.options.train_freq).try_for_each(|_| self.play(window))?;
+        let SacOptions { train_freq, gradient_steps, .. } = self.options;
+        // Streams share the steps between updates, which are as many as for one environment.
+        let (steps, updates) = match &self.streams {
+            Some(_) => {
+                let steps = train_freq.div_ceil(self.episodes.len());
+                (steps, (gradient_steps * steps * self.episodes.len()).div_ceil(train_freq))
+            }
+            None => (train_freq, gradient_steps),
+        };
+        self.have_played(steps)?;
+        (0..steps).try_for_each(|_| self.play(window))?;
         self.weigh(weights);
         if self.is_learning() {
-            (0..self.options.gradient_steps).try_for_each(|_| self.update())?;
+            (0..updates).try_for_each(|_| self.update())?;
         }
-        Ok(self.options.train_freq * self.episodes.len())
+        Ok(steps * self.episodes.len())
     }
 
     fn policy(&self) -> AnyPolicy {
-        let Actor { network, actions, parameters, .. } = &self.actor;
-        let mut policy = NetworkPolicy::of(network, actions, parameters);
-        if let Some(layer) = network.layers().first() {
-            let (weights, biases) = layer.of_mut(policy.parameters_mut());
-            self.encoder.fold(weights, layer.outputs, 0..layer.outputs, biases);
-        }
-        policy.into()
+        let Actor { network, actions, .. } = &self.soft.actor;
+        NetworkPolicy::of(network, actions, &self.plain_parameters()).into()
     }
 
     fn start_from(&mut self, policy: &AnyPolicy) -> Result<()> {
         let AnyPolicy::Network(policy) = policy else { return Err(not_its_own("soft actor-critic")) };
-        dimension("policy parameters", policy.parameters().len(), self.actor.parameters.len())?;
-        self.actor.start_from(policy.parameters());
-        if let Some(layer) = self.actor.network.layers().first() {
-            let (weights, biases) = layer.of_mut(&mut self.actor.parameters);
+        dimension("policy parameters", policy.parameters().len(), self.soft.actor.parameters.len())?;
+        self.soft.actor.start_from(policy.parameters());
+        if let Some(layer) = self.soft.actor.network.layers().first() {
+            let (weights, biases) = layer.of_mut(&mut self.soft.actor.parameters);
             self.encoder.unfold(weights, biases);
         }
         self.leave_episodes();
@@ -376,29 +347,23 @@ impl Learner for SoftActorCritic {
     }
 
     fn start_afresh(&mut self) {
-        self.actor.start_afresh(&mut self.rng);
-        self.critics.start_afresh(&mut self.rng);
-        self.explore_again();
+        self.soft.start_afresh(&mut self.rng);
         self.leave_episodes();
     }
 
     fn explore_again(&mut self) {
-        self.log_ent_coef = [self.options.ent_coef.ln() as f32];
-        self.ent_coef_optimizer.reset();
+        self.soft.explore_again();
     }
 
     fn fits(&self, policy: &AnyPolicy) -> bool {
         matches!(policy, AnyPolicy::Network(policy)
-            if policy.network().shape() == self.actor.network.shape() && *policy.actions() == self.actor.actions)
+            if policy.network().shape() == self.soft.actor.network.shape() && *policy.actions() == self.soft.actor.actions)
     }
 }
 
 impl Checkpoint for SoftActorCritic {
     fn save(&self, to: &mut Saver) -> Result<()> {
-        self.actor.save(to);
-        self.critics.save(to);
-        to.put_all(&self.log_ent_coef);
-        self.ent_coef_optimizer.save(to);
+        self.soft.save(to);
         self.encoder.save(to);
         self.returns.save(to);
         self.replay.save(to);
@@ -410,10 +375,7 @@ impl Checkpoint for SoftActorCritic {
 
     fn load(&mut self, from: &mut Loader) -> Result<()> {
         let observations = self.episodes[0].world().observations();
-        self.actor.load(from)?;
-        self.critics.load(from)?;
-        from.get_finite("the weight of entropy", &mut self.log_ent_coef)?;
-        self.ent_coef_optimizer.load(from)?;
+        self.soft.load(from)?;
         self.encoder.load(from)?;
         self.returns.load(from)?;
         let count = self.episodes[0].world().actions().count();

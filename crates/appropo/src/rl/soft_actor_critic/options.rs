@@ -23,7 +23,7 @@ options! {
         tau: f64 = Kind::Number(Range::SHARE), defaulted "0.005";
         /// The discount that is learnt with, unless the problem's is less.
         gamma: f64 = Kind::Number(Range::UNIT), defaulted "0.99";
-        /// Steps played in each environment between updates.
+        /// Steps played in each environment between updates; in all streams together where there are some.
         train_freq: usize = Kind::Count(1, MOST), defaulted "64";
         /// Updates after as many steps.
         gradient_steps: usize = Kind::Count(1, MOST), defaulted "64";
@@ -55,8 +55,8 @@ impl MakeLearner for SacOptions {
     }
 
     fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
-        let LearnerContext { envs, gamma, limit, finite_horizon, rng, .. } = context;
-        let learner = SoftActorCritic::new(envs, gamma, limit, self.clone(), rng)?;
+        let LearnerContext { envs, gamma, limit, finite_horizon, streams, rng, .. } = context;
+        let learner = SoftActorCritic::new(envs, gamma, limit, self.clone(), rng)?.in_streams(streams);
         Ok(Box::new(match finite_horizon {
             Some(horizon) => learner.finite_horizon(horizon),
             None => learner,
@@ -67,6 +67,10 @@ impl MakeLearner for SacOptions {
         let (target_entropy, n_critics) =
             (Some(self.entropy(env.actions())), Some(self.critics(env.actions())));
         Options::table(&Self { target_entropy, n_critics, ..self.clone() })
+    }
+
+    fn is_batched(&self) -> bool {
+        true
     }
 
     fn check(&self, env: &EnvSpec) -> Result<()> {
@@ -95,7 +99,7 @@ impl SacOptions {
 const SHARE_OF_LARGEST: f64 = 0.5;
 
 /// How a network's outputs become actions of a space, unless they are numbers without bounds.
-pub(super) fn actions(space: &Space) -> Result<Actions> {
+pub(crate) fn actions(space: &Space) -> Result<Actions> {
     let is_finite = |(low, high): &(f64, f64)| low.is_finite() && high.is_finite() && low <= high;
     match space {
         Space::Discrete(_) => Ok(Actions::Categorical),

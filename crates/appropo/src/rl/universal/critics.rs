@@ -1,30 +1,13 @@
 use std::sync::Arc;
 
+use super::reach::Reach;
+use super::{Batch, NetworkOptions};
 use crate::error::Result;
 use crate::nn::{Activation, Inputs, Mlp, Scratch, Shape};
 use crate::policy::{Actions, NetworkPolicy};
 use crate::random::Generator;
-use crate::rl::{Encoder, Replay, Tracked, least};
+use crate::rl::{Encoder, Tracked, least};
 use crate::state::{Loader, Saver, misfit};
-
-/// What critics are like.
-#[derive(Debug, Clone)]
-pub struct CriticsOptions {
-    /// How many there are.
-    pub critics: usize,
-    /// Units of each hidden layer.
-    pub hidden: Vec<usize>,
-    /// The learning rate.
-    pub learning_rate: f64,
-    /// How far the average of the parameters moves in a step.
-    pub tau: f32,
-    /// Rows of a batch at most.
-    pub batch: usize,
-    /// γ.
-    pub gamma: f64,
-    /// By how much less an action must be worth to be taken e times less often.
-    pub temperature: f32,
-}
 
 /// ψ(s, a, λ): the long-term measurements of doing a in s and then following π_λ, in one network for every λ.
 ///
@@ -35,7 +18,7 @@ pub struct CriticsOptions {
 /// Several critics learn the same from different beginnings. For every target the one is believed that says the largest
 /// λ·ψ: what only one of them hopes for does not spread.
 #[derive(Debug)]
-pub struct Critics {
+pub(super) struct Critics {
     network: Arc<Mlp>,
     /// The network of a policy: all critics side by side.
     acting: Arc<Mlp>,
@@ -43,11 +26,8 @@ pub struct Critics {
     actions: usize,
     /// The size of each measurement: networks predict ψ divided by it.
     scale: Vec<f32>,
-    gamma: f32,
     temperature: f32,
-    horizon: Option<usize>,
-    /// The least and the largest that a step measured, and 0.
-    ranges: Vec<(f32, f32)>,
+    pub reach: Reach,
     scratch: Scratch,
     targets: Vec<Scratch>,
     rows: Vec<f32>,
@@ -55,17 +35,6 @@ pub struct Critics {
     aims: Vec<f32>,
     expected: Vec<f32>,
     chances: Vec<f32>,
-}
-
-/// What to learn from.
-#[derive(Debug, Clone, Copy)]
-pub struct Batch<'a> {
-    /// The memory.
-    pub replay: &'a Replay,
-    /// Places in it.
-    pub places: &'a [usize],
-    /// A λ for each, by [`Critics::direction`].
-    pub lams: &'a [f32],
 }
 
 /// Sizes that change by less than this share are left alone.
@@ -77,7 +46,7 @@ impl Critics {
         encoder: &Encoder,
         actions: usize,
         dim: usize,
-        options: &CriticsOptions,
+        options: &NetworkOptions,
         rng: &mut Generator,
     ) -> Result<Self> {
         let observation = encoder.inputs();
@@ -107,10 +76,8 @@ impl Critics {
             critics,
             actions,
             scale: vec![1.0; dim],
-            gamma: options.gamma as f32,
             temperature: options.temperature,
-            horizon: None,
-            ranges: vec![(0.0, 0.0); dim],
+            reach: Reach::new(options.gamma, dim),
             rows: Vec::new(),
             nexts: Vec::new(),
             aims: Vec::new(),
@@ -119,24 +86,9 @@ impl Critics {
         })
     }
 
-    /// Nothing is measured after so many steps of an episode, or more where it was seen.
-    pub fn reach_horizon(&mut self, steps: usize) {
-        self.horizon = self.horizon.max(Some(steps));
-    }
-
-    /// Takes note of what a step measured: no policy measures more in the long run than the largest of it in every step.
-    pub fn see(&mut self, gains: &[f32]) {
-        for ((least, largest), gain) in self.ranges.iter_mut().zip(gains) {
-            (*least, *largest) = (least.min(*gain), largest.max(*gain));
-        }
-    }
-
     /// The direction of λ for measurements divided by their sizes, appended.
     pub fn direction(&self, lam: &[f64], to: &mut Vec<f32>) {
-        let start = to.len();
-        to.extend(lam.iter().zip(&self.scale).map(|(l, s)| *l as f32 * s));
-        let norm = dot(&to[start..], &to[start..]).sqrt().max(f32::MIN_POSITIVE);
-        to[start..].iter_mut().for_each(|l| *l /= norm);
+        direction(lam, &self.scale, to);
     }
 
     /// One step of learning for every critic.
@@ -159,7 +111,7 @@ impl Critics {
             for (row, place) in batch.places.iter().enumerate() {
                 let (lam, aim) = (&batch.lams[row * dim..][..dim], &self.aims[row * dim..][..dim]);
                 let transition = batch.replay.get(*place);
-                let left = part_left(self.horizon, transition.steps, self.gamma);
+                let left = self.reach.left(transition.steps);
                 let first = (row * self.actions + transition.counted_action()) * dim;
                 let psi = &self.scratch.value.output[first..first + dim];
                 let along: f32 = (0..dim).map(|k| lam[k] * (left * psi[k] - aim[k])).sum();
@@ -182,8 +134,7 @@ impl Critics {
         let dim = self.scale.len();
         for (row, place) in batch.places.iter().enumerate() {
             let transition = batch.replay.get(*place);
-            let left = part_left(self.horizon, transition.steps + 1, self.gamma);
-            let next = if transition.ended { 0.0 } else { self.gamma * left };
+            let next = self.reach.gamma(transition.ended) * self.reach.left(transition.steps + 1);
             self.expect(row, &batch.lams[row * dim..][..dim]);
             let gains = transition.gains.iter().zip(&self.scale).map(|(z, scale)| z / scale);
             self.aims.extend(gains.zip(&self.expected).map(|(gain, psi)| gain + next * psi));
@@ -214,30 +165,16 @@ impl Critics {
             let psi = &dearest.value.output[psi(dearest, action)][..dim];
             self.expected.iter_mut().zip(psi).for_each(|(sum, psi)| *sum += chance * psi);
         }
-        // Steps that count at most.
-        let steps = match self.horizon {
-            Some(horizon) => (horizon as f32).min(1.0 / (1.0 - self.gamma)),
-            None => 1.0 / (1.0 - self.gamma),
-        };
-        for ((psi, (least, largest)), scale) in self.expected.iter_mut().zip(&self.ranges).zip(&self.scale) {
-            let bound = |gain: f32| if gain == 0.0 { 0.0 } else { gain * steps / scale };
-            *psi = psi.clamp(bound(*least), bound(*largest));
-        }
+        self.reach.clamp(&mut self.expected, &self.scale);
     }
 
     /// ẑ of π_λ from these starts on.
-    pub fn predict<'a>(
-        &mut self,
-        encoder: &Encoder,
-        starts: impl Iterator<Item = &'a Vec<f32>>,
-        lam: &[f32],
-    ) -> Vec<f64> {
+    pub fn predict(&mut self, encoder: &Encoder, starts: &[Vec<f32>], lam: &[f32]) -> Vec<f64> {
         self.nexts.clear();
-        let mut count = 0;
+        let count = starts.len();
         for start in starts {
             encoder.push_dense(start, &mut self.nexts);
             self.nexts.extend_from_slice(lam);
-            count += 1;
         }
         for (critic, scratch) in self.critics.iter().zip(&mut self.targets) {
             self.network.forward(critic.average(), &self.nexts, scratch);
@@ -313,27 +250,19 @@ impl Critics {
         policy.network().shape() == self.acting.shape() && *policy.actions() == Actions::Categorical
     }
 
-    pub(crate) fn save(&self, to: &mut Saver) {
+    pub fn save(&self, to: &mut Saver) {
         self.critics.iter().for_each(|critic| critic.save(to));
         to.put_all(&self.scale);
-        to.put(&self.horizon);
-        to.put_all(&self.ranges);
+        self.reach.save(to);
     }
 
-    pub(crate) fn load(&mut self, from: &mut Loader) -> Result<()> {
+    pub fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.critics.iter_mut().try_for_each(|critic| critic.load(from))?;
         from.get_finite("the size of a measurement", &mut self.scale)?;
         if self.scale.iter().any(|scale| *scale <= 0.0) {
             return Err(misfit("the size of a measurement is not above 0"));
         }
-        self.horizon = from.get()?;
-        for range in &mut self.ranges {
-            let fits = |(least, largest): &(f32, f32)| {
-                *least <= 0.0 && *largest >= 0.0 && least.is_finite() && largest.is_finite()
-            };
-            *range = from.get_where("the range of a measurement", fits)?;
-        }
-        Ok(())
+        self.reach.load(from)
     }
 }
 
@@ -341,9 +270,12 @@ fn dot(x: &[f32], y: &[f32]) -> f32 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-/// The part of what can still be measured after so many steps of an episode.
-fn part_left(horizon: Option<usize>, steps: usize, gamma: f32) -> f32 {
-    horizon.map_or(1.0, |horizon| crate::rl::actor_critic::part_left(horizon, steps, gamma))
+/// The direction of λ for measurements divided by their sizes, appended.
+pub(super) fn direction(lam: &[f64], scale: &[f32], to: &mut Vec<f32>) {
+    let start = to.len();
+    to.extend(lam.iter().zip(scale).map(|(l, s)| *l as f32 * s));
+    let norm = dot(&to[start..], &to[start..]).sqrt().max(f32::MIN_POSITIVE);
+    to[start..].iter_mut().for_each(|l| *l /= norm);
 }
 
 #[cfg(test)]
@@ -354,7 +286,7 @@ mod tests {
     use crate::random;
 
     fn critics(encoder: &Encoder, temperature: f32) -> Critics {
-        let options = CriticsOptions {
+        let options = NetworkOptions {
             critics: 1,
             hidden: vec![16],
             learning_rate: 1e-3,
@@ -371,11 +303,11 @@ mod tests {
     fn predicted_is_what_the_policy_does() {
         let encoder = Encoder::new(&Space::Discrete(4));
         let mut critics = critics(&encoder, 0.05);
-        critics.see(&[-100.0, -100.0]);
-        critics.see(&[100.0, 100.0]);
+        critics.reach.see(&[-100.0, -100.0]);
+        critics.reach.see(&[100.0, 100.0]);
         let lam = [0.6, -0.8];
         let (start, mut row) = (vec![2.0], Vec::new());
-        let predicted = critics.predict(&encoder, std::iter::once(&start), &lam);
+        let predicted = critics.predict(&encoder, std::slice::from_ref(&start), &lam);
         let policy = AnyPolicy::from(critics.policy(&encoder, &lam).unwrap());
         let table = policy.as_table().unwrap();
         encoder.push_dense(&start, &mut row);
@@ -398,9 +330,9 @@ mod tests {
         let mut critics = critics(&encoder, 0.05);
         critics.rescale(&[1e-3, 1e-3]);
         critics.rescale(&[1e3, 1e3]);
-        critics.see(&[0.0, -1e-6]);
+        critics.reach.see(&[0.0, -1e-6]);
         for state in 0..4 {
-            let z = critics.predict(&encoder, std::iter::once(&vec![state as f32]), &[0.6, -0.8]);
+            let z = critics.predict(&encoder, &[vec![state as f32]], &[0.6, -0.8]);
             assert!(z[0] == 0.0 && (-1.1e-5..=0.0).contains(&z[1]), "{z:?}");
         }
     }

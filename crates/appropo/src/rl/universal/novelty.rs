@@ -1,3 +1,4 @@
+use super::distilled::Distilled;
 use crate::error::Result;
 use crate::nn::{Activation, Inputs, Mlp, Scratch, Shape};
 use crate::random::{self, Generator};
@@ -10,7 +11,7 @@ use crate::state::{Loader, Saver};
 /// network that learns what a random one says of the tried actions (random network distillation, Burda et al. 2019, with
 /// outputs for every action): an action is new before its successor is known.
 #[derive(Debug)]
-pub struct Novelty {
+pub(super) struct Novelty {
     network: Mlp,
     value: Tracked,
     scratch: Scratch,
@@ -29,18 +30,6 @@ enum Newness {
     Distilled(Box<Distilled>),
 }
 
-#[derive(Debug)]
-struct Distilled {
-    network: Mlp,
-    random: Vec<f32>,
-    learnt: Tracked,
-    known: Scratch,
-    guess: Scratch,
-    /// The error on what had never been seen.
-    reference: f64,
-    seen: u32,
-}
-
 /// γ of getting to something new, and how far the average that it is learnt from moves in an update. What was new soon is
 /// not: where tries are counted and learning is by them alone, hope is given up in a few steps.
 const GAMMA: f32 = 0.97;
@@ -53,10 +42,6 @@ const COUNTED_UPDATES: usize = 16;
 const COUNTED_HIDDEN: [usize; 2] = [64, 64];
 /// How near something new must be for it to be worth going there.
 const REACH: f32 = 0.05;
-/// Outputs of the random network for each action.
-const FEATURES: usize = 8;
-/// Transitions whose errors say how large that of a new one is.
-const REFERENCE: u32 = 64;
 
 impl Novelty {
     /// Nothing has been tried yet.
@@ -80,21 +65,14 @@ impl Novelty {
         let network = Mlp::new(shape(actions))?;
         let newness = match encoder.inputs() {
             Inputs::OneHot(states) => Newness::Counts { tried: vec![0; states * actions], enough: 1 },
-            Inputs::Vector(_) => {
-                let network = Mlp::new(shape(actions * FEATURES))?;
-                let random = Tracked::new(&network, 0.0, 0.0, rng)?.parameters().to_vec();
-                let learnt = Tracked::new(&network, learning_rate, TAU, rng)?;
-                let (known, guess) = (network.scratch(batch), network.scratch(batch));
-                Newness::Distilled(Box::new(Distilled {
-                    network,
-                    random,
-                    learnt,
-                    known,
-                    guess,
-                    reference: 0.0,
-                    seen: 0,
-                }))
-            }
+            Inputs::Vector(_) => Newness::Distilled(Box::new(Distilled::new(
+                encoder.inputs(),
+                hidden,
+                actions,
+                learning_rate,
+                batch,
+                rng,
+            )?)),
         };
         Ok(Self {
             value: Tracked::new(&network, learning_rate, if is_counted { COUNTED_TAU } else { TAU }, rng)?,
@@ -118,13 +96,10 @@ impl Novelty {
                 *count = count.saturating_add(1);
             }
             Newness::Distilled(distilled) => {
-                if distilled.seen < REFERENCE {
+                if distilled.is_beginning() {
                     self.rows.clear();
                     encoder.push(observation, &mut self.rows);
-                    distilled.compare(&self.rows);
-                    distilled.seen += 1;
-                    let error = f64::from(distilled.error(0, action, self.actions));
-                    distilled.reference += (error - distilled.reference) / f64::from(distilled.seen);
+                    distilled.begin(&self.rows, action);
                 }
             }
         }
@@ -184,7 +159,8 @@ impl Novelty {
         }
         self.value.step(&self.network, &self.rows, &mut self.scratch);
         if let Newness::Distilled(distilled) = &mut self.newness {
-            distilled.learn(&self.rows, replay, places, self.actions);
+            let tried = |row: usize| replay.get(places[row]).counted_action();
+            distilled.learn(&self.rows, places.len(), tried);
         }
     }
 
@@ -199,7 +175,7 @@ impl Novelty {
                     value
                 }
             }
-            Newness::Distilled(distilled) => value.max(distilled.newness(row, action, self.actions)),
+            Newness::Distilled(distilled) => value.max(distilled.newness(row, action)),
         }
     }
 
@@ -220,66 +196,26 @@ impl Novelty {
         chosen.filter(|_| most >= REACH || !self.is_counted())
     }
 
-    pub(crate) fn save(&self, to: &mut Saver) {
+    pub fn save(&self, to: &mut Saver) {
         self.value.save(to);
         match &self.newness {
             Newness::Counts { tried, enough } => {
                 to.put_all(tried);
                 to.put(enough);
             }
-            Newness::Distilled(distilled) => {
-                distilled.learnt.save(to);
-                to.put(&distilled.reference);
-                to.put(&distilled.seen);
-            }
+            Newness::Distilled(distilled) => distilled.save(to),
         }
     }
 
-    pub(crate) fn load(&mut self, from: &mut Loader) -> Result<()> {
+    pub fn load(&mut self, from: &mut Loader) -> Result<()> {
         self.value.load(from)?;
         match &mut self.newness {
             Newness::Counts { tried, enough } => {
                 from.get_all(tried)?;
                 *enough = from.get()?;
             }
-            Newness::Distilled(distilled) => {
-                distilled.learnt.load(from)?;
-                distilled.reference =
-                    from.get_where("an error", |error: &f64| *error >= 0.0 && error.is_finite())?;
-                distilled.seen = from.get()?;
-            }
+            Newness::Distilled(distilled) => distilled.load(from)?,
         }
         Ok(())
-    }
-}
-
-impl Distilled {
-    fn compare(&mut self, rows: &[f32]) {
-        self.network.forward(&self.random, rows, &mut self.known);
-        self.network.forward(self.learnt.parameters(), rows, &mut self.guess);
-    }
-
-    fn error(&self, row: usize, action: usize, actions: usize) -> f32 {
-        let first = (row * actions + action) * FEATURES;
-        let range = first..first + FEATURES;
-        let pairs = self.known.value.output[range.clone()].iter().zip(&self.guess.value.output[range]);
-        pairs.map(|(known, guess)| (known - guess) * (known - guess)).sum::<f32>() / FEATURES as f32
-    }
-
-    fn newness(&self, row: usize, action: usize, actions: usize) -> f32 {
-        let reference = (self.reference as f32).max(f32::MIN_POSITIVE);
-        (self.error(row, action, actions) / reference).min(1.0)
-    }
-
-    fn learn(&mut self, rows: &[f32], replay: &Replay, places: &[usize], actions: usize) {
-        self.compare(rows);
-        for (row, place) in places.iter().enumerate() {
-            let first = (row * actions + replay.get(*place).counted_action()) * FEATURES;
-            for output in first..first + FEATURES {
-                let error = self.guess.value.output[output] - self.known.value.output[output];
-                self.guess.value.gradient[output] = error / (places.len() * FEATURES) as f32;
-            }
-        }
-        self.learnt.step(&self.network, rows, &mut self.guess);
     }
 }
