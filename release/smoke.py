@@ -1,4 +1,4 @@
-"""That an installed package works, with nothing but NumPy beside it: `python release/smoke.py`, away from the sources."""
+"""That an installed package works with nothing but NumPy beside it: `python release/smoke.py` away from the sources."""
 
 import subprocess
 import sys
