@@ -7,7 +7,7 @@ set -u
 
 cd "$(dirname "$0")/.." || exit 3
 . tests/environment.sh
-code="crates/appropo-py release site"
+code="crates/appropo-py release site tests"
 
 # shellcheck disable=SC2086
 if ! ruff format --quiet --check $code; then
