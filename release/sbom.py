@@ -1,4 +1,4 @@
-"""The bill of materials of the program as CycloneDX JSON: every crate in it, with licence and checksum, and what uses what.
+"""The bill of materials of the program as CycloneDX JSON: each crate with licence and checksum, and what uses what.
 
 It is made of `cargo metadata` and Cargo.lock alone, so that the same commit gives the same file.
 
@@ -56,7 +56,8 @@ def main():
         "metadata": {"component": component(packages[root])},
         "components": [component(packages[one]) for one in order if one != root],
         "dependencies": [
-            {"ref": reference(packages[one]), "dependsOn": [reference(packages[to]) for to in arrows[one]]} for one in order
+            {"ref": reference(packages[one]), "dependsOn": [reference(packages[to]) for to in arrows[one]]}
+            for one in order
         ],
     }
     serial = uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(content, sort_keys=True))

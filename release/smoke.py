@@ -1,11 +1,15 @@
-"""That an installed package works, with nothing but NumPy beside it: `python release/smoke.py`, away from the sources."""
+"""That an installed package works with nothing but NumPy beside it: `python release/smoke.py` away from the sources."""
 
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
 import appropo as ap
+
+# An extension that is not made for it gives a free-threaded Python its lock back.
+assert not (sysconfig.get_config_var("Py_GIL_DISABLED") and sys._is_gil_enabled()), "the extension wants the lock"
 
 problem = ap.Problem(
     env="mars-rover",

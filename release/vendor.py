@@ -1,7 +1,7 @@
 """Vendors what the Python extension is built of, so that an sdist builds with no network.
 
-Cargo wants every package of the lock file to be there. Those that no platform builds for the extension (optional parts of
-dependencies, what only tests use) are there by their manifest alone: they would be two thirds of the whole.
+Cargo wants every package of the lock file to be there. Those that no platform builds for the extension (optional parts
+of dependencies, what only tests use) are there by their manifest alone: they would be two thirds of the whole.
 
 Usage: release/vendor.py FOLDER    in the root of a copy of the sources; writes FOLDER and .cargo/config.toml
 """
@@ -19,8 +19,8 @@ def cargo(*arguments):
 
 def built():
     """The names and versions of all that is built for the extension somewhere."""
-    arguments = ("--package", "appropo-py", "--edges", "normal,build", "--target", "all", "--prefix", "none", "--no-dedupe")
-    lines = cargo("tree", "--locked", *arguments, "--format", "{p}").splitlines()
+    which = ("--package", "appropo-py", "--edges", "normal,build", "--target", "all")
+    lines = cargo("tree", "--locked", *which, "--prefix", "none", "--no-dedupe", "--format", "{p}").splitlines()
     return {tuple(line.split()[:2]) for line in lines if line}
 
 

@@ -1,7 +1,7 @@
 """Looks at the site as a reader would: site/check.py FOLDER.
 
-Every link and every anchor leads somewhere; every page opens in Chromium without a complaint at the width of a phone and of a desk,
-asks nothing of other servers, does not scroll sideways and breaks no word in a table; and the search finds.
+Every link and every anchor leads somewhere; every page opens in Chromium without a complaint at the width of a phone
+and of a desk, asks nothing of other servers, does not scroll sideways and breaks no word in a table; the search finds.
 """
 
 import functools
@@ -54,7 +54,7 @@ class Links(HTMLParser):
 
 
 def broken(site):
-    """Links between pages that lead nowhere. Rustdoc's own pages are checked by rustdoc; links to them are checked here."""
+    """Links between pages that lead nowhere; rustdoc checks those of its own pages."""
     parsed = functools.cache(lambda path: Links(path.read_text(encoding="utf-8", errors="replace")))
     for page in sorted(site.rglob("*.html")):
         if "rust" in page.relative_to(site).parts or page.name == "404.html":
@@ -65,12 +65,12 @@ def broken(site):
                 continue
             to = (page.parent / unquote(parts.path)).resolve() if parts.path else page
             to = to / "index.html" if to.is_dir() else to
+            # What begins with __ is the theme's own, for the top of a page.
+            place = "" if parts.fragment.startswith("__") or to.suffix != ".html" else unquote(parts.fragment)
             if not to.is_file():
                 yield f"{page.relative_to(site)}: {link} leads nowhere"
-            elif parts.fragment and to.suffix == ".html" and unquote(parts.fragment) not in parsed(to).ids:
-                # The theme's own fragment for the top of a page.
-                if not parts.fragment.startswith("__"):
-                    yield f"{page.relative_to(site)}: {link} has no such place"
+            elif place and place not in parsed(to).ids:
+                yield f"{page.relative_to(site)}: {link} has no such place"
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -95,6 +95,22 @@ def is_complaint(message, url):
     return message.type == "error" or (message.type == "warning" and "/rust/" not in url)
 
 
+def complaining(browser, viewport, own):
+    """A page of a browser, and the list of what goes wrong on it."""
+    page, wrong = browser.new_page(viewport=viewport), []
+    page.on(
+        "console",
+        lambda message: wrong.append(f"console: {message.text}") if is_complaint(message, page.url) else None,
+    )
+    page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+    page.on(
+        "request",
+        lambda request: request.url.startswith((own, "data:", "blob:")) or wrong.append(f"asks {request.url}"),
+    )
+    page.on("response", lambda answer: answer.status < 400 or wrong.append(f"{answer.status}: {answer.url}"))
+    return page, wrong
+
+
 def opened(site):
     """What goes wrong when pages are opened."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
@@ -103,18 +119,7 @@ def opened(site):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         for width, viewport in WIDTHS.items():
-            page = browser.new_page(viewport=viewport)
-            wrong = []
-            page.on(
-                "console",
-                lambda message: wrong.append(f"console: {message.text}") if is_complaint(message, page.url) else None,
-            )
-            page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-            page.on(
-                "request",
-                lambda request: request.url.startswith((own, "data:", "blob:")) or wrong.append(f"asks {request.url}"),
-            )
-            page.on("response", lambda answer: answer.status < 400 or wrong.append(f"{answer.status}: {answer.url}"))
+            page, wrong = complaining(browser, viewport, own)
             for path in pages(site):
                 page.goto(own + path.as_posix(), wait_until="load")
                 page.wait_for_timeout(30)

@@ -15,11 +15,8 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "crates/appropo-py/python/appropo"
-# Modules that users import from, in the order of the menu.
-MODULES = (
-    "problem measures constraints sets utilities solve choices result policy front models datasets oracles environments gym "
-    "wrappers plot"
-).split()
+# Modules that users import from: those in the menu.
+MODULES = re.findall(r"reference/python/(\w+)\.md", (ROOT / "site/mkdocs.yml").read_text(encoding="utf-8"))
 CRATES = {
     "appropo": "the mathematics and the algorithms",
     "appropo_file": "problem files and models",

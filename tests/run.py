@@ -41,6 +41,7 @@ BUILDS = [
 ]
 BESIDE = [
     Step("environment", "tests/environment.sh"),
+    Step("linter", "tests/lint.sh", ["environment"]),
     Step("workflows", "tests/workflows/run.sh", ["environment"]),
     Step("lifecycle", "tests/lifecycle/run.sh", ["build"]),
     Step("python", "crates/appropo-py/tests/run.sh test", ["package"]),

@@ -75,7 +75,10 @@ class BrowserTest(unittest.TestCase):
         page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
         page.on("request", lambda request: request.url.split("#")[0] in (own, "data:,") or wrong.append(request.url))
         page.goto(own)
-        self.wait(page, "[...document.querySelectorAll('.drawing')].every(d => d.firstChild || d.closest('details:not([open])'))")
+        self.wait(
+            page,
+            "[...document.querySelectorAll('.drawing')].every(d => d.firstChild || d.closest('details:not([open])'))",
+        )
         return page, wrong
 
     def wait(self, page, condition):

@@ -3,6 +3,7 @@
 Most tests look at the pages of the example sample_pages, and are skipped for other folders.
 """
 
+import itertools
 import json
 import os
 import unittest
@@ -45,7 +46,7 @@ class PageTest(BrowserTest):
                 self.assertNotRegex(markup, r"NaN|undefined|Infinity|\[object")
                 headings = page.locator("h1, h2, h3").evaluate_all("all => all.map(h => Number(h.tagName[1]))")
                 self.assertEqual(headings.count(1), 1)
-                self.assertTrue(all(b <= a + 1 for a, b in zip(headings, headings[1:])), headings)
+                self.assertTrue(all(b <= a + 1 for a, b in itertools.pairwise(headings)), headings)
 
     def test_names_are_text(self):
         page = self.read("empty")
@@ -58,7 +59,7 @@ class PageTest(BrowserTest):
                 [run] = self.data(name)
                 rows = page.locator("table").first.locator("tbody tr").all()
                 self.assertEqual(len(rows), len(run["constraints"]))
-                for row, constraint in zip(rows, run["constraints"]):
+                for row, constraint in zip(rows, run["constraints"], strict=True):
                     cells = [plain(cell) for cell in row.locator("th, td").all_text_contents()]
                     fields = ("name", "measure", "value", "required", "slack")
                     self.assertEqual(cells[:5], [constraint[field] for field in fields])
@@ -67,7 +68,8 @@ class PageTest(BrowserTest):
                         for shown, exact in zip(numbers(cells[5]), constraint["interval"], strict=True):
                             self.assertAlmostEqual(shown, exact, delta=1e-3 * abs(exact))
                 self.assertIn(run["verdict"], page.locator(".badge").text_content())
-                facts = dict(zip(page.locator(".facts dt").all_text_contents(), page.locator(".facts dd").all_text_contents()))
+                names, values = (page.locator(f".facts {tag}").all_text_contents() for tag in ("dt", "dd"))
+                facts = dict(zip(names, values, strict=True))
                 self.assertEqual(facts["samples"], f"{run['samples']:,}")
                 self.assertEqual(facts["oracle calls"], f"{run['oracle_calls']:,}")
                 self.assertAlmostEqual(float(facts["distance to the target set"]), run["distance"], places=8)
@@ -79,7 +81,7 @@ class PageTest(BrowserTest):
         run = self.data("long")[0]
         figure = page.locator("figure", has=page.locator("select"))
         across, up = figure.locator("select").all()
-        titles = lambda: figure.locator("svg.chart .title").all_text_contents()
+        titles = figure.locator("svg.chart .title").all_text_contents
         before = figure.locator("svg.chart").inner_html()
         self.assertEqual(set(titles()), {run["measures"][0]["name"], run["measures"][1]["name"]})
         across.select_option("4")
@@ -136,8 +138,12 @@ class PageTest(BrowserTest):
                 widest = page.evaluate("document.documentElement.scrollWidth")
                 self.assertLessEqual(widest, PHONE["width"])
                 self.assertEqual(
-                    page.evaluate("[...document.querySelectorAll('main *')].filter(e => !e.closest('svg, thead, .offscreen')"
-                                  " && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"), [])
+                    page.evaluate(
+                        "[...document.querySelectorAll('main *')].filter(e => !e.closest('svg, thead, .offscreen')"
+                        " && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"
+                    ),
+                    [],
+                )
 
     def test_dark_and_paper(self):
         page = self.open("rover", color_scheme="dark")
@@ -161,7 +167,7 @@ class PageTest(BrowserTest):
         runs = self.data("comparison")
         rows = page.locator("table").first.locator("tbody tr").all()
         self.assertEqual(len(rows), len(runs))
-        for k, (row, run) in enumerate(zip(rows, runs), 1):
+        for k, (row, run) in enumerate(zip(rows, runs, strict=True), 1):
             link = row.locator("a")
             self.assertEqual(link.text_content(), run["name"])
             self.assertEqual(link.get_attribute("href"), f"#run-{k}")

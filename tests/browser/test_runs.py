@@ -1,4 +1,4 @@
-"""The reports of real runs in Chromium, against the runs' own files: the environment variable RUNS names their folder."""
+"""The reports of real runs in Chromium, against the runs' own files; RUNS, of the environment, names their folder."""
 
 import json
 import math
@@ -34,7 +34,10 @@ class Run:
     def __init__(self, name):
         self.folder = RUNS / name
         self.page = self.folder / "report.html"
-        read = lambda file: json.loads((self.folder / file).read_text())
+
+        def read(file):
+            return json.loads((self.folder / file).read_text())
+
         self.result, self.certificate, self.about = read("result.json"), read("certificate.json"), read("run.json")
         self.policies = read("manifest.json")["policies"]
         self.rounds = [json.loads(line) for line in (self.folder / "rounds.jsonl").read_text().splitlines()]
@@ -85,8 +88,8 @@ class RunTest(BrowserTest):
         chart.focus()
         page.keyboard.press(key or "ArrowRight")
         tooltip = page.locator(".tooltip")
-        rows = zip(tooltip.locator("th").all_text_contents(), tooltip.locator("td").all_text_contents())
-        return plain(tooltip.locator("strong").text_content()), dict(rows)
+        names, values = (tooltip.locator(tag).all_text_contents() for tag in ("th", "td"))
+        return plain(tooltip.locator("strong").text_content()), dict(zip(names, values, strict=True))
 
     def test_all_runs_are_there(self):
         self.assertEqual(NAMES, ["cart-pole", "exact", "infeasible", "lake", "long", "ppo", "treasure"])
@@ -130,7 +133,8 @@ class RunTest(BrowserTest):
 
     @for_each()
     def test_facts_equal_the_result(self, run, page):
-        facts = dict(zip(page.locator(".facts dt").all_text_contents(), page.locator(".facts dd").all_text_contents()))
+        names, values = (page.locator(f".facts {tag}").all_text_contents() for tag in ("dt", "dd"))
+        facts = dict(zip(names, values, strict=True))
         self.near(facts["distance to the target set"], run.certificate["distance"])
         self.near(facts["lower bound on it"], run.certificate["lower_bound"])
         counts = {"samples": "samples", "samples for evaluation": "evaluation_samples", "oracle calls": "oracle_calls"}
@@ -150,13 +154,13 @@ class RunTest(BrowserTest):
         self.near(rows["distance"], last["distance"])
         self.near(rows["lower bound"], last["lower_bound"])
         _, prices = self.told(page, self.section(page, "λ over").locator("svg.chart"))
-        for constraint, place, _, _ in run.simple():
+        for constraint, *_ in run.simple():
             self.near(prices[constraint["measure"]], last["lambda"][constraint["measure"]])
 
     @for_each()
     def test_thresholds_are_those_of_the_problem(self, run, page):
         panels = self.section(page, "Measures against").locator(".panel")
-        for constraint, place, lower, upper in run.simple():
+        for constraint, _, lower, upper in run.simple():
             panel = panels.filter(has=page.locator("b", has_text=re.compile(f"^{constraint['measure']}$")))
             _, rows = self.told(page, panel.locator("svg.chart"))
             self.near(rows[constraint["measure"]], run.rounds[-1]["mixture"][constraint["measure"]])
@@ -173,8 +177,13 @@ class RunTest(BrowserTest):
         bounds = {c["measure"]: (lower, upper) for c, _, lower, upper in run.simple()}
         outline = next(s for s in data["sets"] if (s["x"], s["y"]) == (0, 1))["outline"]
         chart = self.section(page, "The path").locator("svg.chart")
-        frame = chart.locator("clipPath rect").evaluate("r => ['x', 'y', 'width', 'height'].map(a => Number(r.getAttribute(a)))")
-        drawn = [tuple(map(float, p.split())) for p in re.split("[ML]", chart.locator(".target").get_attribute("d").strip("Z"))[1:]]
+        frame = chart.locator("clipPath rect").evaluate(
+            "r => ['x', 'y', 'width', 'height'].map(a => Number(r.getAttribute(a)))"
+        )
+        drawn = [
+            tuple(map(float, p.split()))
+            for p in re.split("[ML]", chart.locator(".target").get_attribute("d").strip("Z"))[1:]
+        ]
         for axis, (start, size) in enumerate(((frame[0], frame[2]), (frame[1], frame[3]))):
             lower, upper = bounds[names[axis]]
             low, high = min(p[axis] for p in outline), max(p[axis] for p in outline)

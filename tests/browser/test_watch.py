@@ -3,7 +3,6 @@
 import http.client
 import json
 import math
-import os
 import re
 import shutil
 import signal
@@ -27,7 +26,11 @@ class Process:
 
     def __init__(self, test, *arguments):
         self.process = subprocess.Popen(
-            [PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [PROGRAM, *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         test.addCleanup(self.end)
 
@@ -80,7 +83,9 @@ class WatchTest(BrowserTest):
         self.complaints, own = [], f"http://127.0.0.1:{watch.port}/"
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: request.url.startswith((own, "data:,")) or self.complaints.append(request.url))
+        page.on(
+            "request", lambda request: request.url.startswith((own, "data:,")) or self.complaints.append(request.url)
+        )
         page.goto(watch.address)
         self.addCleanup(context.close)
         self.addCleanup(lambda: self.assertEqual(self.complaints, []))
@@ -96,7 +101,11 @@ class WatchTest(BrowserTest):
         return int(self.facts(page)["oracle calls"].replace(",", ""))
 
     def facts(self, page):
-        return dict(page.evaluate("[...document.querySelectorAll('.facts div')].map(d => [...d.children].map(c => c.textContent))"))
+        return dict(
+            page.evaluate(
+                "[...document.querySelectorAll('.facts div')].map(d => [...d.children].map(c => c.textContent))"
+            )
+        )
 
     def near(self, shown, exact):
         powers = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
@@ -111,11 +120,11 @@ class WatchTest(BrowserTest):
         page.locator("summary").first.click()
         before = self.rounds(page)
         for _ in range(3):
-            self.until(lambda: page.wait_for_timeout(20) or self.rounds(page) > before)
+            self.until(lambda before=before: page.wait_for_timeout(20) or self.rounds(page) > before)
             # All of one moment: the page may change between two questions.
             facts, table, tail = page.evaluate(
                 "[[...document.querySelectorAll('.facts div')].map(d => [...d.children].map(c => c.textContent)),"
-                " [...document.querySelectorAll('table')[0].tBodies[0].rows].map(r => [...r.cells].map(c => c.textContent)),"
+                " [...document.querySelector('table').tBodies[0].rows].map(r => [...r.cells].map(c => c.textContent)),"
                 " document.querySelector('.log').textContent]"
             )
             facts = dict(facts)
@@ -204,16 +213,24 @@ class WatchTest(BrowserTest):
         self.addCleanup(context.close)
         page = context.new_page()
         page.goto(f"http://localhost:{server.server_port}/")
-        ask = "([path, options]) => fetch(path, options).then(a => a.type === 'opaque' ? 'opaque' : a.text(), () => 'refused')"
+        ask = (
+            "([path, options]) => fetch(path, options)"
+            ".then(answer => answer.type === 'opaque' ? 'opaque' : answer.text(), () => 'refused')"
+        )
         own, token = f"http://127.0.0.1:{watch.port}", {"X-Appropo-Token": watch.token}
         self.assertEqual(page.evaluate(ask, [f"{own}/", {}]), "refused")
         self.assertEqual(page.evaluate(ask, [f"{own}/stop/0", {"method": "POST", "headers": token}]), "refused")
         # Without the token's field a browser asks nobody before it sends; what comes back can't be read.
         blind = page.evaluate(ask, [f"{own}/stop/0", {"method": "POST", "mode": "no-cors"}])
         self.assertIn(blind, ("opaque", "refused"))
-        page.evaluate("address => { const f = document.createElement('iframe'); f.src = address; document.body.append(f); }", f"{own}/")
+        page.evaluate(
+            "address => { const f = document.createElement('iframe'); f.src = address; document.body.append(f); }",
+            f"{own}/",
+        )
         page.wait_for_timeout(300)
-        self.assertEqual([frame for frame in page.frames[1:] if frame.url.startswith(own) and frame.locator(".live").count()], [])
+        self.assertEqual(
+            [frame for frame in page.frames[1:] if frame.url.startswith(own) and frame.locator(".live").count()], []
+        )
         self.assertFalse((folder / "stop").exists())
         self.assertIsNone(process.process.poll())
 

@@ -1,7 +1,13 @@
 import pytest
 
 # Where two processes run the tests, these pages take longer than all else together.
-LONGEST = ("docs/reproduce.md", "docs/gallery/lander.md", "README.md", "docs/python/your-environment.md", "docs/python/diversity.md")
+LONGEST = (
+    "docs/reproduce.md",
+    "docs/gallery/lander.md",
+    "README.md",
+    "docs/python/your-environment.md",
+    "docs/python/diversity.md",
+)
 
 
 def pytest_addoption(parser):

@@ -1,4 +1,4 @@
-"""What README.md and the pages under docs/ say: their blocks, and the commands in their prose."""
+"""What README.md, the Python package's and the pages under docs/ say: their blocks, and the commands in their prose."""
 
 import os
 import re
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "crates/appropo-py/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NOTE = re.compile(r"<!--\s*(exit|file|before|fragment)\b:?\s*(.*?)\s*-->\s*$", re.DOTALL)
 
 

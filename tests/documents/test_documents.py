@@ -69,7 +69,8 @@ def test_every_block_says_what_it_is(page):
 def test_every_page_is_in_the_sites_menu():
     menu = (pages.ROOT / "site/mkdocs.yml").read_text(encoding="utf-8")
     named = set(re.findall(r"(?m)^ *- (?:[^:\n]+: )?(\S+\.md)$", menu))
-    book = {str(page.relative_to(pages.ROOT / "docs")) for page in pages.PAGES if page.parent != pages.ROOT}
+    docs = pages.ROOT / "docs"
+    book = {str(page.relative_to(docs)) for page in pages.PAGES if page.is_relative_to(docs)}
     assert book <= named, f"site/mkdocs.yml: nav lacks {sorted(book - named)}"
 
 
@@ -122,13 +123,15 @@ def test_problem_files_are_well_stated(page, block, tmp_path, monkeypatch):
     if "environment" not in tables:
         # Tables of a problem are completed by a world, and by a discount that must stand before them.
         problem = f"{block.text}\n{MINIMAL}" if "discount" in tables else f"discount = 0.99\n{MINIMAL}\n{block.text}"
-    # A model that the problem names is a file of the page, or the page's own code writes it before its commands read it.
+    # A model that the problem names is a file of the page, or the page's code writes it before its commands read it.
     for other in pages.blocks(page):
         if other.language == "drn" and "file" in other.notes:
             Path(other.notes["file"]).write_text(other.text, encoding="utf-8")
     model = tables.get("environment", {}).get("model")
     if model and not Path(model).exists():
-        assert is_solved_by_its_page(page, block, model), f"{pages.name(page)}:{block.line}: nothing here writes {model}"
+        assert is_solved_by_its_page(page, block, model), (
+            f"{pages.name(page)}:{block.line}: nothing here writes {model}"
+        )
         return
     Path("problem.toml").write_text(problem, encoding="utf-8")
     done = run("appropo check problem.toml")

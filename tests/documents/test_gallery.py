@@ -1,7 +1,7 @@
 """The numbers of the gallery, found again by programmes that SciPy and CVXPY solve over the pages' arrays.
 
-Nothing of appropo's is asked: the first block of Python of a page leaves `transitions`, `measures` and `start`, and what the page
-prints stands in its text.
+Nothing of appropo's is asked: the first block of Python of a page leaves `transitions`, `measures` and `start`, and
+what the page prints stands in its text.
 """
 
 import contextlib
@@ -42,8 +42,8 @@ class Page:
 
 
 class Occupancies:
-    """ρ ≥ 0 with flow·ρ = entering: the expected discounted number of times that each choice is made, by time where there
-    is a horizon."""
+    """ρ ≥ 0 with flow·ρ = entering: the expected discounted number of times that each choice is made, by time where
+    there is a horizon."""
 
     def __init__(self, transitions, start, discount, horizon=None, ends=()):
         actions, states, _ = transitions.shape

@@ -34,8 +34,8 @@ class Onnx(unittest.TestCase):
         onnx.checker.check_model(str(path), full_check=True)
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         names = [output.name for output in session.get_outputs()]
-        outputs = dict(zip(names, session.run(None, {"observation": observation})))
-        alone = dict(zip(names, session.run(None, {"observation": observation[:1]})))
+        outputs = dict(zip(names, session.run(None, {"observation": observation}), strict=True))
+        alone = dict(zip(names, session.run(None, {"observation": observation[:1]}), strict=True))
         for key in outputs:
             close(alone[key], outputs[key] if outputs[key].ndim == 1 else outputs[key][:1])
         return outputs

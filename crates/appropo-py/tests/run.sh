@@ -16,8 +16,6 @@ stop() { # MESSAGE
 }
 
 build() {
-    ruff format --quiet --check $package || stop "run: ruff format $package"
-    ruff check --quiet $package || stop "ruff found something (see above)"
     maturin develop --quiet || stop "the package could not be built (see above)"
     maturin generate-stubs --quiet --out "$target/stubs" || stop "the stubs could not be made (see above)"
     cmp "$target/stubs/appropo/_appropo.pyi" $package/python/appropo/_appropo.pyi ||
