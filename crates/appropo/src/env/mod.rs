@@ -33,6 +33,7 @@ use std::sync::Arc;
 pub use array::{Array, ArrayBuilder};
 pub use grid::Grid;
 pub use interruptible::{Interruptible, StopSignal};
+pub(crate) use rows::Successors;
 pub use rows::{Row, Transitions};
 pub use selected::Selected;
 pub use simulator::Simulator;

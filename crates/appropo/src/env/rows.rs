@@ -85,7 +85,41 @@ impl Iterator for Transitions<'_> {
     }
 }
 
+/// Where every choice leads to and how likely, without what is measured: a view for loops that read all of it many times.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Successors<'a> {
+    first: &'a [u32],
+    next: &'a [u32],
+    pattern: &'a [u32],
+    probabilities: &'a [f64],
+}
+
+impl Successors<'_> {
+    /// Σ P(s′) value(s′) over the states that a choice leads to, in their order.
+    #[inline(always)]
+    pub fn expectation(&self, choice: usize, value: impl Fn(usize) -> f64) -> f64 {
+        let (start, end) = (self.first[choice] as usize, self.first[choice + 1] as usize);
+        let pattern = self.pattern[choice] as usize;
+        let next = &self.next[start..end];
+        let probabilities = &self.probabilities[pattern..pattern + next.len()];
+        let value = |next: u32| value(next as usize);
+        // Most rows are short, and a loop of a few steps costs more than they do.
+        match (probabilities, next) {
+            ([p], [a]) => p * value(*a),
+            ([p, q], [a, b]) => p * value(*a) + q * value(*b),
+            ([p, q, r], [a, b, c]) => p * value(*a) + q * value(*b) + r * value(*c),
+            ([p, q, r, s], [a, b, c, d]) => p * value(*a) + q * value(*b) + r * value(*c) + s * value(*d),
+            _ => probabilities.iter().zip(next).fold(0.0, |sum, (p, next)| sum + p * value(*next)),
+        }
+    }
+}
+
 impl Rows {
+    pub fn successors(&self) -> Successors<'_> {
+        let Self { first, next, pattern, probabilities, .. } = self;
+        Successors { first, next, pattern, probabilities }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.pattern.len()

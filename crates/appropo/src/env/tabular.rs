@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::outcomes::{OutcomeTable, Outcomes};
-use super::rows::{MovedRows, Row, Rows, RowsBuilder, check_probability};
+use super::rows::{MovedRows, Row, Rows, RowsBuilder, Successors, check_probability};
 use crate::error::{Error, Result, finite, not_too_large};
 use crate::measurement::{Measures, Selection};
 
@@ -180,6 +180,11 @@ impl TabularMdp {
     #[inline(always)]
     pub fn outcomes_of(&self, choice: usize) -> Row<'_> {
         self.shape.rows.get(choice)
+    }
+
+    /// Where all choices lead to.
+    pub(crate) fn successors(&self) -> Successors<'_> {
+        self.shape.rows.successors()
     }
 
     /// The measurement that belongs to an outcome, as (entry, value).

@@ -13,6 +13,7 @@ use crate::rl::{self, Occupancy, Plan, Quotient, Staying};
 use crate::set::SharedSet;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use crate::utility::Criterion;
+use crate::vector;
 
 words! {
     /// How best responses are planned without a horizon. With one it is always backward induction.
@@ -152,11 +153,21 @@ impl Exact {
                 let first = guard.first(quotient, lam, &rewards)?;
                 rl::shortest_path(quotient, &rewards, &first)
             }
-            _ => self.plan_rewards(&rewards),
+            _ => self.plan_rewards(&rewards, self.best_known(lam)),
         }
     }
 
-    fn plan_rewards(&self, rewards: &[f64]) -> Result<Plan> {
+    /// The actions of the best answer so far.
+    fn best_known(&self, lam: &[f64]) -> Option<&[u32]> {
+        let payoff = |known: &&(Arc<AnyPolicy>, Vec<f64>)| vector::dot(lam, &known.1);
+        let best = self.known.iter().min_by(|a, b| payoff(a).total_cmp(&payoff(b)))?;
+        match best.0.as_ref() {
+            AnyPolicy::Table(table) => table.actions_taken(),
+            _ => None,
+        }
+    }
+
+    fn plan_rewards(&self, rewards: &[f64], first: Option<&[u32]>) -> Result<Plan> {
         let ((model, decisions), gamma) = (self.planned(), self.discounting.gamma());
         Ok(match (self.discounting.horizon(), self.planner, &self.quotient) {
             (Some(horizon), ..) => rl::backward_induction(model, gamma, horizon, decisions, rewards),
@@ -166,7 +177,8 @@ impl Exact {
             (None, _, Some(quotient)) => rl::shortest_path(quotient, rewards, &quotient.ending)?,
             (None, Planner::ValueIteration, None) => rl::value_iteration(model, gamma, decisions, rewards)?,
             (None, Planner::PolicyIteration, None) => {
-                rl::policy_iteration(model, gamma, decisions, rewards, self.discounting.total_weight())?
+                let steps = self.discounting.total_weight();
+                rl::policy_iteration_from(model, gamma, decisions, rewards, steps, first)?
             }
         })
     }
@@ -179,7 +191,7 @@ impl Exact {
             Some(quotient) => quotient.step_norms(&self.model),
             None => model.step_norms(),
         };
-        let plan = self.plan_rewards(&norms)?;
+        let plan = self.plan_rewards(&norms, None)?;
         Ok(model.start().iter().map(|&(s, p)| p * plan.values[s]).sum())
     }
 

@@ -41,6 +41,13 @@ const MOST_KEPT: usize = 32;
 /// Newton steps, and steps of the method of multipliers: both end far earlier unless rounding keeps them going.
 const STEPS: usize = 60;
 
+/// Newton steps after which the point of a hull that lies apart from the set, relative to its size, is close enough if what is
+/// left to gain is this little of what the last answer brought. Where the set's edge is curved and hardly touched there may be
+/// dozens of steps, and the next answer moves the point further than they do.
+const PATIENCE: usize = 8;
+const APART: f64 = 1e-3;
+const LEFT: f64 = 0.01;
+
 impl Hull {
     pub(crate) fn new(dim: usize) -> Self {
         Self { vertices: Vec::new(), point: vec![0.0; dim] }
@@ -113,7 +120,7 @@ impl Hull {
 
     fn come_close(&mut self, set: &dyn ConvexSet) -> Result<()> {
         let zero = vec![0.0; self.point.len()];
-        self.minimize(&Smooth { set, linear: &zero, shift: &zero, concave: None })
+        self.minimize(&Smooth { set, linear: &zero, shift: &zero, concave: None }, PATIENCE)
     }
 
     /// The same with every entry counted in its unit, which the set is stated in.
@@ -208,7 +215,7 @@ impl Hull {
             let shift: Vec<f64> = y.iter().map(|y| y / rho).collect();
             let mut linear = vec![0.0; last + 1];
             linear[last] = -1.0 / rho;
-            self.minimize(&Smooth { set, linear: &linear, shift: &shift, concave: None })?;
+            self.minimize(&Smooth { set, linear: &linear, shift: &shift, concave: None }, STEPS)?;
             let moved: Vec<f64> = self.point.iter().zip(&shift).map(|(x, s)| x + s).collect();
             project(set, &moved, &mut nearest)?;
             *y = moved.iter().zip(&nearest).map(|(u, p)| rho * (u - p)).collect();
@@ -228,10 +235,12 @@ impl Hull {
         Ok(Decision { lam, offset })
     }
 
-    /// Minimises a smooth function over the hull by Newton's method.
-    fn minimize(&mut self, function: &Smooth) -> Result<()> {
+    /// Minimises a smooth function over the hull by Newton's method. A distance that stays above 0 is minimised roughly after
+    /// `patience` steps.
+    fn minimize(&mut self, function: &Smooth, patience: usize) -> Result<()> {
         let size = self.vertices.iter().map(|v| norm(&v.z)).fold(0.0, f64::max);
-        for _ in 0..STEPS {
+        let mut first_gap = 0.0;
+        for step in 0..STEPS {
             let gradient = function.gradient(&self.point)?;
             let directions: Vec<Vec<f64>> =
                 self.vertices.iter().map(|v| difference(&v.z, &self.point)).collect();
@@ -241,6 +250,14 @@ impl Hull {
             // The gap of the distance itself, not of its square.
             let reach = norm(&gradient);
             if gap <= 1e-12 * size * reach || reach <= 1e-15 * size {
+                break;
+            }
+            if step == 0 {
+                first_gap = gap;
+            }
+            // No point of the hull is closer than reach − gap/reach. Next to the set every digit decides.
+            let is_apart = gap <= 0.5 * reach * reach && reach >= APART * size;
+            if step >= patience && is_apart && gap <= LEFT * first_gap {
                 break;
             }
             let hessian = function.hessian(&self.point, &directions)?;
@@ -460,10 +477,16 @@ fn quadratic_on_simplex(c: &[f64], noise: f64, mut h: DMatrix<f64>, mut w: Vec<f
         (0..n).for_each(|i| h[(i, i)] += mu);
     }
     let start = w.clone();
-    let slope = |w: &[f64], i: usize| c[i] + (0..n).map(|j| h[(i, j)] * (w[j] - start[j])).sum::<f64>();
+    let gradient_at = |w: &[f64]| {
+        let mut gradient = c.to_vec();
+        for (column, (w, start)) in h.column_iter().zip(w.iter().zip(&start)) {
+            add_scaled(&mut gradient, w - start, column.as_slice());
+        }
+        gradient
+    };
     let mut free: Vec<bool> = w.iter().map(|w| *w > 0.0).collect();
     for _ in 0..20 * n + 20 {
-        let gradient: Vec<f64> = (0..n).map(|i| slope(&w, i)).collect();
+        let gradient = gradient_at(&w);
         let inside: Vec<usize> = (0..n).filter(|&i| free[i]).collect();
         let block = DMatrix::from_fn(inside.len(), inside.len(), |i, j| h[(inside[i], inside[j])]);
         let Some(factor) = Cholesky::new(block) else { break };
@@ -487,7 +510,7 @@ fn quadratic_on_simplex(c: &[f64], noise: f64, mut h: DMatrix<f64>, mut w: Vec<f
             continue;
         }
         // Optimal on this face: free the entry whose gradient lies furthest below the common level.
-        let gradient: Vec<f64> = (0..n).map(|i| slope(&w, i)).collect();
+        let gradient = gradient_at(&w);
         let level = inside.iter().map(|&i| w[i] * gradient[i]).sum::<f64>() / w.iter().sum::<f64>();
         let below = |i: usize| level - gradient[i];
         let largest = (0..n).filter(|&i| !free[i]).max_by(|&a, &b| below(a).total_cmp(&below(b)));

@@ -101,6 +101,21 @@ impl Chain {
         chosen: impl Fn(usize) -> I,
         component: impl Fn(usize) -> u32,
     ) -> Self {
+        let successors = |state: usize| {
+            chosen(state).flat_map(move |(choice, chosen)| {
+                let row = model.outcomes_of(choice).successors();
+                row.map(move |(p, next)| (next, gamma * chosen * p))
+            })
+        };
+        Self::of_rows((range, states), successors, component)
+    }
+
+    /// The same by the rows of γP.
+    pub(super) fn of_rows<I: Iterator<Item = (usize, f64)>>(
+        (range, states): (Range<usize>, impl Iterator<Item = usize> + Clone),
+        successors: impl Fn(usize) -> I,
+        component: impl Fn(usize) -> u32,
+    ) -> Self {
         const OUTSIDE: u32 = u32::MAX;
         const FREE: u32 = u32::MAX - 1;
         const ON_PATH: u32 = u32::MAX - 2;
@@ -112,12 +127,6 @@ impl Chain {
             count += 1;
         }
         let at = |next: usize| next.wrapping_sub(start);
-        let successors = |state: usize| {
-            chosen(state).flat_map(move |(choice, chosen)| {
-                let row = model.outcomes_of(choice).successors();
-                row.map(move |(p, next)| (next, gamma * chosen * p))
-            })
-        };
         let likeliest = |state: usize, number: &[u32]| {
             let is_inside = |next: usize| number.get(at(next)).is_some_and(|number| *number != OUTSIDE);
             let others = successors(state).filter(|(next, _)| {

@@ -14,6 +14,7 @@ pub(crate) mod fitted;
 mod frame;
 mod graph;
 mod learner;
+mod moves;
 mod natural_gradient;
 mod occupancy;
 mod policy_iteration;
@@ -43,6 +44,7 @@ pub use learner::{EpisodeWindow, Learner, LearnerContext, LearnerEntry, LearnerS
 pub use natural_gradient::NaturalGradient;
 pub use occupancy::Occupancy;
 pub use policy_iteration::policy_iteration;
+pub(crate) use policy_iteration::policy_iteration_from;
 pub use q_learning::{Backup, QLearner, QLearningOptions};
 pub(crate) use quotient::Quotient;
 pub use replay::{Replay, Transition};

@@ -1,5 +1,6 @@
 use super::Plan;
 use super::chain::Chain;
+use super::moves::{Moves, SMALL};
 use super::sweeps::{Ended, Sweeps, largest};
 use crate::env::TabularMdp;
 use crate::error::Result;
@@ -30,11 +31,30 @@ pub fn policy_iteration(
     rewards: &[f64],
     steps: f64,
 ) -> Result<Plan> {
+    policy_iteration_from(model, gamma, decisions, rewards, steps, None)
+}
+
+/// The same, where a policy that may be close to the best is known.
+pub(crate) fn policy_iteration_from(
+    model: &TabularMdp,
+    gamma: f64,
+    decisions: &[bool],
+    rewards: &[f64],
+    steps: f64,
+    first: Option<&[u32]>,
+) -> Result<Plan> {
     let worst = rewards.iter().copied().fold(0.0, f64::min) * steps;
-    let mut values: Vec<f64> = decisions.iter().map(|decides| if *decides { worst } else { 0.0 }).collect();
     // Where episodes are so long that sweeps are too rough for this, the policy is evaluated in the end.
     let is_enough = ROUNDING * steps <= ACCURACY;
+    if is_enough
+        && steps > 0.0
+        && decisions.iter().filter(|decides| **decides).count() <= SMALL
+        && let Some(moves) = Moves::of(model, gamma, decisions)?.as_ref()
+    {
+        return moves.plan(rewards, first, worst, GAIN);
+    }
     let rounding = if is_enough && steps > 0.0 { ACCURACY / steps } else { ROUNDING };
+    let mut values: Vec<f64> = decisions.iter().map(|decides| if *decides { worst } else { 0.0 }).collect();
     let mut sweeps = Sweeps::new(model, gamma, (0..model.states(), decisions), rewards, rounding);
     let mut actions = vec![0u32; model.states()];
     let mut least = WARM_UP;
@@ -83,8 +103,10 @@ mod tests {
         let rng = &mut random::generator(1);
         let map = mars_rover::random_map(190, 190, 0.05, rng).unwrap();
         let size = garnet::Size { states: 3000, actions: 3, branching: 4, measures: 2 };
-        let worlds: [(World, f64); 3] = [
+        let wide = garnet::Size { states: 300, branching: 6, ..size };
+        let worlds: [(World, f64); 4] = [
             (mars_rover::world("8x8", 0.05).unwrap(), 0.99),
+            (garnet::world(wide, rng).unwrap(), 0.99),
             (garnet::world(size, rng).unwrap(), 0.999),
             (mars_rover::world(&map, 0.05).unwrap(), 0.999),
         ];

@@ -2,7 +2,7 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::thread::available_parallelism;
 
-use crate::env::TabularMdp;
+use crate::env::{Successors, TabularMdp};
 
 /// States of a block: few enough that a region which is done is left alone, many enough that blocks cost nothing.
 const BLOCK: usize = 64;
@@ -24,6 +24,7 @@ const SLOW: f64 = 0.7;
 /// they depend on has changed. Large models are swept in parts side by side, each with the values that the others had before.
 pub(super) struct Sweeps<'a> {
     model: &'a TabularMdp,
+    successors: Successors<'a>,
     gamma: f64,
     rewards: &'a [f64],
     /// The states are in here. The values of others do not change.
@@ -81,6 +82,7 @@ impl<'a> Sweeps<'a> {
         let threads = if parts > 1 { available_parallelism().map_or(1, usize::from) } else { 1 };
         Self {
             model,
+            successors: model.successors(),
             gamma,
             rewards,
             range,
@@ -202,8 +204,7 @@ impl<'a> Sweeps<'a> {
         let mut has_switched = false;
         for state in self.states.iter().map(|s| *s as usize) {
             let value = |choice: usize| {
-                let successors = self.model.outcomes_of(choice).successors();
-                let future: f64 = successors.map(|(probability, next)| probability * values[next]).sum();
+                let future = self.successors.expectation(choice, |next| values[next]);
                 self.rewards[choice] + self.gamma * future
             };
             let choices = self.model.choices_of(state);
@@ -236,32 +237,56 @@ impl Part<'_> {
     /// The largest change, and the blocks of other parts that have to be looked at again.
     fn sweep(&mut self, sweeps: &Sweeps, rounding: f64) -> (f64, Vec<u32>) {
         let (count, mut largest, mut opened) = (self.is_open.len(), 0.0, Vec::new());
-        for i in 0..count {
-            let i = if sweeps.is_upward { count - 1 - i } else { i };
-            if !self.is_open[i] {
-                continue;
-            }
-            let block = self.block + i;
-            let places = block * BLOCK..sweeps.states.len().min((block + 1) * BLOCK);
-            let change = if sweeps.is_upward {
-                places.rev().fold(0.0, |change, place| larger(change, self.visit(sweeps, place)))
-            } else {
-                places.fold(0.0, |change, place| larger(change, self.visit(sweeps, place)))
+        // A state waits for the value of the one before it. Two blocks far apart wait side by side.
+        let half = count.div_ceil(2);
+        for i in 0..half {
+            let open = |i: usize| {
+                let i = if sweeps.is_upward { count.checked_sub(1 + i) } else { Some(i) };
+                i.filter(|&i| self.is_open.get(i) == Some(&true))
             };
-            largest = larger(largest, change);
-            let has_changed = !(change <= rounding);
-            self.is_open[i] = has_changed || sweeps.first.is_empty();
-            if has_changed && !sweeps.first.is_empty() {
-                let readers = sweeps.first[block] as usize..sweeps.first[block + 1] as usize;
-                for &reader in &sweeps.readers[readers] {
-                    match self.is_open.get_mut((reader as usize).wrapping_sub(self.block)) {
-                        Some(is_open) => *is_open = true,
-                        None => opened.push(reader),
-                    }
-                }
+            let (first, second) = (open(i), open(i + half));
+            let changes = self.visit_blocks(sweeps, [first, second]);
+            for (i, change) in [first, second].into_iter().zip(changes) {
+                let Some(i) = i else { continue };
+                largest = larger(largest, change);
+                self.pass_on(sweeps, i, !(change <= rounding), &mut opened);
             }
         }
         (largest, opened)
+    }
+
+    /// Visits the states of up to two blocks. Returns the largest change in each.
+    fn visit_blocks(&mut self, sweeps: &Sweeps, blocks: [Option<usize>; 2]) -> [f64; 2] {
+        let places = blocks.map(|i| {
+            let start = i.map_or(sweeps.states.len(), |i| (self.block + i) * BLOCK);
+            start..sweeps.states.len().min(start + BLOCK)
+        });
+        let mut changes = [0.0; 2];
+        for step in 0..BLOCK {
+            for (places, change) in places.iter().zip(&mut changes) {
+                if step < places.len() {
+                    let place = if sweeps.is_upward { places.end - 1 - step } else { places.start + step };
+                    *change = larger(*change, self.visit(sweeps, place));
+                }
+            }
+        }
+        changes
+    }
+
+    /// Closes a block whose values have settled, and opens those that depend on one whose values have not.
+    fn pass_on(&mut self, sweeps: &Sweeps, i: usize, has_changed: bool, opened: &mut Vec<u32>) {
+        self.is_open[i] = has_changed || sweeps.first.is_empty();
+        if !has_changed || sweeps.first.is_empty() {
+            return;
+        }
+        let block = self.block + i;
+        let readers = sweeps.first[block] as usize..sweeps.first[block + 1] as usize;
+        for &reader in &sweeps.readers[readers] {
+            match self.is_open.get_mut((reader as usize).wrapping_sub(self.block)) {
+                Some(is_open) => *is_open = true,
+                None => opened.push(reader),
+            }
+        }
     }
 
     /// Gives the state in this place its best value, given those of the others. Returns the change.
@@ -270,8 +295,7 @@ impl Part<'_> {
         let state = sweeps.states[place] as usize;
         let best = if sweeps.is_plain[place] {
             let value = |choice: usize| {
-                let row = sweeps.model.outcomes_of(choice).successors();
-                let future = row.fold(0.0, |sum, (p, next)| sum + p * self.values[next - self.start]);
+                let future = sweeps.successors.expectation(choice, |next| self.values[next - self.start]);
                 sweeps.rewards[choice] + sweeps.gamma * future
             };
             greatest(sweeps.model.choices_of(state).map(value))
@@ -359,7 +383,14 @@ fn larger(largest: f64, value: f64) -> f64 {
 
 /// The largest size of an entry.
 pub(super) fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |most, value| larger(most, value.abs()))
+    let (chunks, rest) = values.as_chunks::<8>();
+    let mut most = [0.0; 8];
+    for chunk in chunks {
+        for i in 0..8 {
+            most[i] = larger(most[i], chunk[i].abs());
+        }
+    }
+    rest.iter().chain(&most).fold(0.0, |most, value| larger(most, value.abs()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::registration::{CENTER, RADIUS, SetEntry, made};
-use super::{Cone, Conic, ConvexSet, Derivative, Errors, SharedSet};
+use super::{Cone, Conic, ConvexSet, Derivative, Errors, Radial, SharedSet};
 use crate::error::{Result, finite, in_range};
 use crate::options::{Key, Kind};
 use crate::vector;
@@ -66,6 +66,20 @@ impl ConvexSet for Ball {
                 out[i] = shrink * (d[i] - along * normal[i]);
             }
         })
+    }
+
+    /// With x = t·center + p, where p is across: ‖x − a·center‖² = (t − a)²‖center‖² + ‖p‖².
+    fn radial<'a>(&'a self, x: &[f64]) -> Option<Radial<'a>> {
+        let square = vector::dot(&self.center, &self.center);
+        let along = if square > 0.0 { vector::dot(x, &self.center) / square } else { 0.0 };
+        let across = x.iter().zip(&self.center).map(|(x, c)| (x - along * c).powi(2)).sum::<f64>();
+        Some(Box::new(move |a| {
+            let beyond = (along - a) * square;
+            let distance = ((along - a) * beyond + across).sqrt();
+            // A point of the cone is its own projection.
+            let outside = distance - a * self.radius;
+            if outside <= 0.0 { 0.0 } else { outside * (beyond / distance + self.radius) }
+        }))
     }
 
     fn radius(&self) -> Option<f64> {

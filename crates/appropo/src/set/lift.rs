@@ -46,6 +46,12 @@ impl Lift {
         lift
     }
 
+    /// c(a) = Γ_C(x/a).
+    fn nearest_below(&self, x: &[f64], a: f64, scaled: &mut [f64], c: &mut [f64]) {
+        scaled.iter_mut().zip(x).for_each(|(scaled, x)| *scaled = x / a);
+        self.set.project(scaled, c);
+    }
+
     /// The height κ.
     pub fn kappa(&self) -> f64 {
         self.kappa
@@ -80,13 +86,13 @@ impl ConvexSet for Lift {
         let (c, height) = out.split_at_mut(d);
         let mut scaled = vec![0.0; x.len()];
         let last = Cell::new(f64::NAN);
+        let radial = self.set.radial(x);
         let mut slope = |a: f64| {
-            for (scaled, x) in scaled.iter_mut().zip(x) {
-                *scaled = x / a;
-            }
-            self.set.project(&scaled, c);
-            last.set(a);
-            let along: f64 = x.iter().zip(c.iter()).map(|(x, c)| (x - a * c) * c).sum();
+            let along = radial.as_ref().map(|radial| radial(a)).unwrap_or_else(|| {
+                self.nearest_below(x, a, &mut scaled, c);
+                last.set(a);
+                x.iter().zip(c.iter()).map(|(x, c)| (x - a * c) * c).sum()
+            });
             kappa * (kappa * a - s) - along
         };
         let mut high = if s > 0.0 { s / kappa } else { size };
@@ -118,7 +124,7 @@ impl ConvexSet for Lift {
         }
         let a = high;
         if last.get() != a {
-            slope(a);
+            self.nearest_below(x, a, &mut scaled, c);
         }
         vector::scale(c, a);
         height[0] = a * kappa;

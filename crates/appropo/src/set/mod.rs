@@ -88,6 +88,12 @@ pub trait ConvexSet: Send + Sync {
         differences(x, EXACT, |x, out| self.project(x, out))
     }
 
+    /// a ↦ (x − a·Γ(x/a))·Γ(x/a) for a > 0, where that takes no projection: cones over the set are then projected onto in a
+    /// few passes over x.
+    fn radial<'a>(&'a self, _x: &[f64]) -> Option<Radial<'a>> {
+        None
+    }
+
     /// A bound on the norm of every point of the set; `None` where it is unbounded or not known.
     fn radius(&self) -> Option<f64> {
         None
@@ -152,6 +158,9 @@ impl fmt::Debug for dyn ConvexSet {
 /// A linear map: `map(d, out)` writes the image of d.
 pub type Derivative<'a> = Box<dyn Fn(&[f64], &mut [f64]) + 'a>;
 
+/// What [`ConvexSet::radial`] finds.
+pub type Radial<'a> = Box<dyn Fn(f64) -> f64 + 'a>;
+
 /// How far differences reach at least and at most, relative to 1 + ‖x‖: for projections exact up to rounding, and for
 /// those of a conic solver.
 const EXACT: (f64, f64) = (1e-9, 1e-7);
@@ -213,6 +222,9 @@ impl<S: ConvexSet + ?Sized> ConvexSet for Arc<S> {
     }
     fn derivative<'a>(&'a self, x: &[f64]) -> Derivative<'a> {
         (**self).derivative(x)
+    }
+    fn radial<'a>(&'a self, x: &[f64]) -> Option<Radial<'a>> {
+        (**self).radial(x)
     }
     fn radius(&self) -> Option<f64> {
         (**self).radius()

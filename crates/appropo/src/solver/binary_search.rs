@@ -37,6 +37,10 @@ impl Observer for Watched<'_> {
     }
 }
 
+/// How far what was reached is below a threshold that was not refuted, and the last threshold above it, in tolerances.
+const CLOSE: f64 = 0.25;
+const LAST: f64 = 0.8;
+
 /// The maximum of [`maximize`](super::maximize) by the paper's binary search (section 3.4): a feasibility problem for
 /// each threshold on the objective, all of them with one cache of policies.
 pub fn binary_search<O: Respond>(
@@ -92,12 +96,20 @@ pub fn binary_search<O: Respond>(
     let reached = |certificate: &Certificate| certificate.z_bar[dim - 1];
     // Above the ceiling nothing feasible was found; only above the upper bound is that proved.
     let mut ceiling = top.upper_bound;
-    while ended.is_none() && ceiling - reached(&best.certificate) > rule.tolerance {
-        observer.best = Some(reached(&best.certificate));
-        let middle = (ceiling + reached(&best.certificate)) / 2.0;
-        if middle <= reached(&best.certificate) || middle >= ceiling {
-            break; // neighbouring numbers
+    // A threshold next to the optimum may be too close to be refuted. Then what is reached comes closer to it, and the last
+    // threshold lies beyond it.
+    let mut is_last = false;
+    while ended.is_none() && !is_last {
+        let value = reached(&best.certificate);
+        observer.best = Some(value);
+        let middle = (ceiling + value) / 2.0;
+        // Neighbouring numbers have none between them.
+        let enough = if ceiling < top.upper_bound { CLOSE } else { 1.0 } * rule.tolerance;
+        is_last = ceiling - value <= enough || middle <= value || middle >= ceiling;
+        if is_last && top.upper_bound - value <= rule.tolerance {
+            break;
         }
+        let middle = if is_last { value + LAST * rule.tolerance } else { middle };
         let solution;
         (solution, ended) = attempt(middle, oracle, &mut observer)?;
         match solution.certificate.verdict {
