@@ -29,8 +29,6 @@ const MORE: f64 = 1.5;
 const MOST: f64 = 4.0;
 /// Parts of the margin that are tried, until one can be kept.
 const DEPTHS: [f64; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
-/// The part that is much of it.
-const WELL: f64 = 0.5;
 /// Answers that are kept, whether they carry weight or not.
 const KEPT: usize = 128;
 
@@ -42,24 +40,17 @@ pub(super) struct Measured {
     /// The best mixture, by the numbers of its answers.
     weights: Vec<(usize, f64)>,
     margin: f64,
-    /// The part of the margin that the best mixture keeps; `None` where it lies outside the set.
-    depth: Option<f64>,
     games: usize,
 }
 
 impl Measured {
     /// Nothing is measured yet.
     pub fn new() -> Self {
-        Self { answers: Vec::new(), weights: Vec::new(), margin: MARGIN, depth: None, games: 0 }
+        Self { answers: Vec::new(), weights: Vec::new(), margin: MARGIN, games: 0 }
     }
 
     pub fn is_empty(&self) -> bool {
         self.answers.is_empty()
-    }
-
-    /// Whether the best mixture keeps much of its margin.
-    pub fn is_well_inside(&self) -> bool {
-        self.depth.is_some_and(|depth| depth >= WELL)
     }
 
     /// Keeps further away from the set's edge from now on.
@@ -73,23 +64,8 @@ impl Measured {
         if !self.is_empty() {
             self.increase_margin();
         }
-        (self.weights, self.depth) = (vec![(self.answers.len(), 1.0)], None);
+        self.weights = vec![(self.answers.len(), 1.0)];
         self.answers.push((mixture.clone(), fresh));
-    }
-
-    /// Plays what carries weight again, and mixes all that was measured anew. Whether the mixture keeps its margin.
-    pub fn play_again(
-        &mut self,
-        set: &SharedSet,
-        model: &mut dyn ModelBased,
-        tolerance: f64,
-    ) -> Result<bool> {
-        for (answer, weight) in self.weights.clone() {
-            let (policy, estimate) = &mut self.answers[answer];
-            model.measure(policy, (weight * EPISODES).ceil() as usize, estimate)?;
-        }
-        let differences = model.deviations(&self.mixture())?;
-        self.weigh(set, &differences, tolerance)
     }
 
     /// Plays the policies of a game, and mixes all that was measured anew. Whether the mixture keeps its margin.
@@ -158,12 +134,11 @@ impl Measured {
                 self.weights = weights;
             }
             if aim.distance(&self.z()) <= tolerance {
-                self.depth = Some(depth);
                 return Ok(depth == DEPTHS[0]);
             }
             closest.get_or_insert_with(|| self.weights.clone());
         }
-        (self.weights, self.depth) = (closest.unwrap_or_default(), None);
+        self.weights = closest.unwrap_or_default();
         Ok(false)
     }
 
@@ -190,7 +165,6 @@ impl Measured {
         to.put(&self.answers);
         to.put(&self.weights);
         to.put(&self.margin);
-        to.put(&self.depth);
         to.put(&self.games);
     }
 
@@ -208,10 +182,8 @@ impl Measured {
         };
         let weights = from.get_where("weights of what was measured", is_mixture)?;
         let margin = from.get_where("a margin", |margin: &f64| (MARGIN..=MOST).contains(margin))?;
-        let is_part = |depth: &Option<f64>| depth.is_none_or(|depth| DEPTHS.contains(&depth));
-        let depth = from.get_where("a part of a margin", is_part)?;
         let games = from.get_count("a number of games")?;
-        Ok(Self { answers, weights, margin, depth, games })
+        Ok(Self { answers, weights, margin, games })
     }
 }
 
@@ -250,7 +222,7 @@ mod tests {
     fn what_carries_weight_is_kept_and_the_newest_besides() {
         let answers = (0..KEPT + 50).map(|number| answer(&[number as f64])).collect();
         let mut measured =
-            Measured { answers, weights: vec![(3, 0.25), (60, 0.75)], margin: MARGIN, depth: None, games: 0 };
+            Measured { answers, weights: vec![(3, 0.25), (60, 0.75)], margin: MARGIN, games: 0 };
         let (z, mixture) = (measured.z(), measured.mixture());
         measured.forget();
         assert_eq!(measured.answers.len(), KEPT);
@@ -266,8 +238,7 @@ mod tests {
         let limit = |most: f64| Arc::new(Bounds::at_most(most).unwrap()) as SharedSet;
         let set: SharedSet = Arc::new(Product::new(vec![limit(0.2), limit(0.12)]));
         let answers = vec![answer(&[0.05, 0.20]), answer(&[0.25, 0.05])];
-        let mut measured =
-            Measured { answers, weights: vec![(0, 1.0)], margin: MARGIN, depth: None, games: 0 };
+        let mut measured = Measured { answers, weights: vec![(0, 1.0)], margin: MARGIN, games: 0 };
         // 1.75 standard errors are 0.11 of the first constraint: at 0.09 the second is 0.17.
         assert!(!measured.weigh(&set, &[0.45, 0.0], 1e-9).unwrap());
         assert!(set.contains(&measured.z(), 1e-9), "{:?}", measured.z());

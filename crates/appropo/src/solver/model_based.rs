@@ -87,14 +87,13 @@ impl Search<'_> {
         loop {
             let before = self.progress.clone();
             self.progress.games.rounds += 1;
-            let is_ending = self.is_ending();
-            let mut game = if is_ending { self.measured_so_far() } else { self.deepest()? };
+            let mut game = self.deepest()?;
             self.progress.games.count(game.hit);
             // Confirming may play episodes: saved before, so that the same ones follow when it is taken up again.
             let is_played = game.hit || !self.progress.measured.is_empty();
             let state = is_played.then(|| self.state(&before));
-            let stop = self.reason_to_stop(&mut game, is_ending, observer);
-            let stop = stop.unwrap_or_else(|error| Some(Stop::Failed(error)));
+            let stop =
+                self.reason_to_stop(&mut game, observer).unwrap_or_else(|error| Some(Stop::Failed(error)));
             let state = || state.clone().unwrap_or_else(|| self.state(&before));
             let so_far = (self.progress.games.rounds, self.model.samples());
             let shown = self.held(&game, &stop);
@@ -103,7 +102,7 @@ impl Search<'_> {
                 Ok(false) => Some(stop.unwrap_or(Stop::Observer)),
                 Err(error) => Some(Stop::Failed(error)),
             };
-            let stop = stop.or_else(|| self.sample(&game.mixture, is_ending).err().map(Stop::Failed));
+            let stop = stop.or_else(|| self.sample(&game.mixture).err().map(Stop::Failed));
             if let Some(stop) = stop {
                 return Ok(self.solution(shown, stop));
             }
@@ -113,26 +112,10 @@ impl Search<'_> {
         }
     }
 
-    /// Whether what measured well is only to be played again, as long as it does: of many policies that were measured by a few
-    /// episodes each, the best are the lucky ones.
-    fn is_ending(&self) -> bool {
-        let left = self.rule.samples.saturating_sub(self.model.samples());
-        self.progress.measured.is_well_inside() && left < self.rule.samples / ENDING
-    }
-
-    /// What was measured, as a game that was lost.
-    fn measured_so_far(&self) -> Played {
-        let measured = &self.progress.measured;
-        let z_bar = measured.z();
-        Played { mixture: measured.mixture(), lam: vec![0.0; z_bar.len()], z_bar, hit: false }
-    }
-
     /// Plays in the world to make the model better.
-    fn sample(&mut self, mixture: &Mixed, is_ending: bool) -> Result<()> {
+    fn sample(&mut self, mixture: &Mixed) -> Result<()> {
         let games = &mut self.progress.games;
-        if is_ending {
-            Ok(())
-        } else if self.progress.measured.is_empty() {
+        if self.progress.measured.is_empty() {
             games.sample(self.model, mixture, ROLLOUTS)
         } else if games.rounds.is_multiple_of(MEASURED) {
             self.model.explore()
@@ -142,20 +125,10 @@ impl Search<'_> {
     }
 
     /// Confirms what was found; where predictions are not believed, the game becomes what was measured.
-    fn reason_to_stop(
-        &mut self,
-        game: &mut Played,
-        is_ending: bool,
-        observer: &mut dyn Observer,
-    ) -> Result<Option<Stop>> {
+    fn reason_to_stop(&mut self, game: &mut Played, observer: &mut dyn Observer) -> Result<Option<Stop>> {
         let measured = &mut self.progress.measured;
         if !measured.is_empty() {
-            let tolerance = self.rule.tolerance;
-            game.hit = if is_ending {
-                measured.play_again(self.set, self.model, tolerance)?
-            } else {
-                measured.play(&game.mixture, self.set, self.model, tolerance)?
-            };
+            game.hit = measured.play(&game.mixture, self.set, self.model, self.rule.tolerance)?;
             (game.mixture, game.z_bar) = (measured.mixture(), measured.z());
         }
         Ok(if game.hit && self.is_confirmed(game, observer)? {
@@ -376,8 +349,6 @@ const ROLLOUTS: f64 = 0.5;
 const TELLING: usize = 10;
 /// The samples divided by this are those after which any number of them does.
 const LATE: u64 = 2;
-/// The last of the samples, one part in so many, are for what measured well.
-const ENDING: u64 = 4;
 /// Games that are measured before something new is tried.
 const MEASURED: usize = 3;
 /// Aims tried before the set itself is good enough.
