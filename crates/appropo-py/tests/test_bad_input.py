@@ -632,7 +632,7 @@ def test_files_that_are_gone(run, file):
     [
         ("result.json", b'"samples"', b'"simples"'),
         ("result.json", b'"feasible"', b'"undecided"'),
-        ("certificate.json", b'"distance": 0', b'"distance": 1'),
+        ("certificate.json", b'"distance": ', b'"distance": 9'),
         ("run.json", b'"seed": 0', b'"seed": 1'),
         ("problem.toml", b"at_most = 0.2", b"at_most = 0.3"),
         ("rounds.jsonl", b'"round":1', b'"round":2'),

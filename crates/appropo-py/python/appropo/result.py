@@ -294,7 +294,7 @@ class Result(Shared):
         bound = f", at least {self.lower_bound:.3g}" if self.lower_bound > 0 else ""
         value = "" if self.value is None else f", value {self.value:.6g}"
         return (
-            f"<Result: {self.verdict}{sure}{value}, distance {self.distance:.3g}{bound}; "
+            f"<Result: {self.verdict}{sure}{value}, distance {round(self.distance, 12):.3g}{bound}; "
             f"{counted(self.oracle_calls, 'round')}, {counted(self.samples, 'sample')}>"
         )
 
