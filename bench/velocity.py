@@ -43,6 +43,10 @@ ROBOTS = {
 }
 
 
+#: Those that take options here.
+METHODS = {"cpo": ap.CPO, "lagrangian": ap.Lagrangian}
+
+
 def problem(name: str) -> ap.Problem:
     robot = ROBOTS[name]
 
@@ -56,15 +60,18 @@ def problem(name: str) -> ap.Problem:
     )
 
 
-def run(name: str, method: str | None, oracle: str | None, samples: int, seed: int) -> dict[str, Any]:
+def run(
+    name: str, method: str | None, oracle: str | None, options: dict[str, Any], samples: int, seed: int
+) -> dict[str, Any]:
     asked = problem(name)
     started = time.perf_counter()
-    best = ap.maximize(asked, "reward", method=method, oracle=oracle, samples=samples, seed=seed)
+    how = METHODS[method](**options) if method and options else method
+    best = ap.maximize(asked, "reward", method=how, oracle=oracle, samples=samples, seed=seed)
     seconds = time.perf_counter() - started
     rows = np.array(_episodes(asked, best.policy, seed + 1_000_000))
     means, errors = rows.mean(axis=0), rows.std(axis=0, ddof=1) / np.sqrt(EPISODES)
     return {
-        **about(name, method, oracle, samples, seed),
+        **about(name, method, oracle, options, samples, seed),
         "verdict": best.verdict,
         "value": best.value,
         "seconds": seconds,
@@ -76,8 +83,17 @@ def run(name: str, method: str | None, oracle: str | None, samples: int, seed: i
     }
 
 
-def about(name: str, method: str | None, oracle: str | None, samples: int, seed: int) -> dict[str, Any]:
-    return {"robot": name, "method": method, "oracle": oracle, "samples": samples, "seed": seed}
+def about(
+    name: str, method: str | None, oracle: str | None, options: dict[str, Any], samples: int, seed: int
+) -> dict[str, Any]:
+    return {
+        "robot": name,
+        "method": method,
+        "oracle": oracle,
+        "options": options,
+        "samples": samples,
+        "seed": seed,
+    }
 
 
 def _episodes(asked: ap.Problem, policy: Any, seed: int) -> list[tuple[float, float]]:
@@ -101,13 +117,17 @@ def _episodes(asked: ap.Problem, policy: Any, seed: int) -> list[tuple[float, fl
 
 def table(results: list[dict[str, Any]]) -> str:
     rows = ["| Robot | Method | Steps | Seeds | Reward | Cost | Public | Ratio | Verdicts |", "|" + " --- |" * 9]
-    asked = {tuple(result[key] for key in ("robot", "method", "oracle", "samples")): result for result in results}
-    for key in sorted(asked, key=lambda key: (list(ROBOTS).index(key[0]), str(key[1:3]), key[3])):
-        name, method, oracle, samples = key
-        group = [result for result in results if result.items() >= about(*key, result["seed"]).items()]
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for result in results:
+        options = ", ".join(f"{key}={value}" for key, value in result["options"].items())
+        key = (result["robot"], result["method"], result["oracle"], options, result["samples"])
+        groups.setdefault(key, []).append(result)
+    for key in sorted(groups, key=lambda key: (list(ROBOTS).index(key[0]), str(key[1:4]), key[4])):
+        name, method, oracle, options, samples = key
+        group = groups[key]
         rewards, costs = ([result[what] for result in group] for what in ("reward", "cost"))
         held = sum(result["verdict"] == "feasible" for result in group)
-        how = f"{method or 'appropo'}, {oracle or 'default'}"
+        how = ", ".join(part for part in (method or "appropo", oracle, options) if part)
         rows.append(
             f"| {name} | `{how}` | {samples:,} | {len(group)} | {', '.join(f'{reward:.0f}' for reward in rewards)} "
             f"| {', '.join(f'{cost:.1f}' for cost in costs)} | {ROBOTS[name].public:g} "
@@ -121,6 +141,7 @@ def main() -> int:
     parser.add_argument("--robots", default="Swimmer,Hopper,HalfCheetah", help="of " + ", ".join(ROBOTS))
     parser.add_argument("--method", help="by default appropo")
     parser.add_argument("--oracle", help="by default the method's")
+    parser.add_argument("--options", type=json.loads, default={}, help="of the method, as JSON")
     parser.add_argument("--samples", type=int, default=3_000_000)
     parser.add_argument("--seeds", type=int, default=3, help="how many")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
@@ -130,8 +151,9 @@ def main() -> int:
     results = json.loads(given.out.read_text()) if given.out.exists() else []
     names = [] if given.markdown else given.robots.split(",")
     seeds = range(given.seeds)
-    jobs = [(name, given.method, given.oracle, given.samples, seed) for seed in seeds for name in names]
-    there = [{key: result[key] for key in about("", None, None, 0, 0)} for result in results]
+    how = (given.method, given.oracle, given.options, given.samples)
+    jobs = [(name, *how, seed) for seed in seeds for name in names]
+    there = [{key: result[key] for key in about("", None, None, {}, 0, 0)} for result in results]
     with ProcessPoolExecutor(given.jobs, max_tasks_per_child=1) as processes:
         running = {processes.submit(run, *job): job for job in jobs if about(*job) not in there}
         for done in as_completed(running):
