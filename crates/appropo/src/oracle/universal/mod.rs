@@ -31,7 +31,7 @@ options! {
         /// Updates for every one of the first steps in the environment; the more steps are remembered, the fewer, down to one.
         gradient_steps: usize = Kind::Count(1, 1000), defaulted "4";
         /// Transitions of an update.
-        batch_size: usize = Kind::Count(1, 65_536), defaulted "64";
+        batch_size: usize = Kind::Count(1, 65_536), defaulted "32";
         /// Transitions that are remembered.
         buffer_size: usize = Kind::Count(1, 100_000_000), defaulted "1000000";
         /// How far the network that targets and policies come from moves towards the one that learns, in an update.
