@@ -56,32 +56,31 @@ impl Region {
             false => window.latest(ended).for_each(|sum| latest.add(sum)),
         }
         let (mut z, spread) = latest.with_spread();
+        // Of one episode nobody knows how others differ from it.
+        let deviations = if latest.count() > 1 { spread.deviations } else { vec![0.0; z.len()] };
         let fresh =
             budget.map_or(f64::INFINITY, |samples| (samples / FRESH) as f64 * ended as f64 / steps as f64);
-        let error = |deviation: &f64| MARGIN * deviation / fresh.max(1.0).sqrt();
-        // Of one episode nobody knows how others differ from it.
-        let errors = if latest.count() > 1 {
-            spread.deviations.iter().map(error).collect()
-        } else {
-            vec![0.0; z.len()]
-        };
-        self.lean(&z, &errors);
+        self.lean(&z, &deviations, MARGIN / fresh.max(1.0).sqrt());
         vector::add_scaled(&mut z, 1.0, &self.lean);
         z
     }
 
-    /// lean ← ρ(w − Γ(w)) with w = z + lean/ρ, for a set whose edge is these errors nearer: max(lean + ρ(z + error − bound), 0)
-    /// for a bound.
-    fn lean(&mut self, z: &[f64], errors: &[f64]) {
+    /// lean ← ρ(w − Γ(w)) with w = z + lean/ρ, for a set whose edge is a margin nearer: max(lean + ρ(z + margin − bound), 0) for a
+    /// bound. It is at most what episodes vary by: what lies far outside would be leant against long after it is back.
+    fn lean(&mut self, z: &[f64], deviations: &[f64], margin: f64) {
         let mut w: Vec<f64> = z.iter().zip(&self.lean).map(|(z, lean)| z + lean / RATE).collect();
         let outside = self.aim.outside(&w);
         let length = vector::norm(&outside);
-        if length > 0.0 {
-            let error = outside.iter().zip(errors).map(|(o, error)| (o * error).powi(2)).sum::<f64>().sqrt();
-            vector::add_scaled(&mut w, error / (length * length), &outside);
+        if !(length > 0.0) {
+            self.lean.fill(0.0);
+            return;
         }
+        let along = |(outside, deviation): (&f64, &f64)| (outside * deviation / length).powi(2);
+        let deviation = outside.iter().zip(deviations).map(along).sum::<f64>().sqrt();
+        vector::add_scaled(&mut w, margin * deviation / length, &outside);
         self.lean = self.aim.outside(&w);
-        vector::scale(&mut self.lean, RATE);
+        let length = vector::norm(&self.lean);
+        vector::scale(&mut self.lean, RATE.min(deviation / length));
     }
 
     pub fn save(&self, to: &mut Saver) {
@@ -143,10 +142,17 @@ mod tests {
     #[test]
     fn what_stays_outside_counts_ever_more_until_it_is_inside() {
         let mut region = region();
-        let first = measured(&mut region, [7.0], None)[0];
-        assert!((first - (7.0 + 0.2)).abs() < 1e-12, "{first}");
-        let second = measured(&mut region, [7.0], None)[0];
-        assert!((second - (7.0 + 0.4)).abs() < 1e-12, "{second}");
+        let episodes = [7.0, 9.0].repeat(5);
+        measured(&mut region, episodes.clone(), None);
+        let deviation = (10.0_f64 / 9.0).sqrt();
+        let before = region.lean[0];
+        measured(&mut region, [7.0], None);
+        assert!((0.2..0.5).contains(&(region.lean[0] - before)), "{before}, {:?}", region.lean);
+        // Far outside, it is no more than what episodes vary by.
+        for _ in 0..10 {
+            measured(&mut region, episodes.clone(), None);
+        }
+        assert!((region.lean[0] - deviation).abs() < 1e-9, "{:?}", region.lean);
         assert_eq!(measured(&mut region, [0.0; 30], None), [0.0, 7.0]);
     }
 
