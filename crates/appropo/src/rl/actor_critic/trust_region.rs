@@ -2,7 +2,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::fisher::{Fisher, conjugate_gradients};
-use super::region::Region;
 use super::{ActorCritic, ActorCriticOptions, Collect, Critic, MOST, ROWS};
 use crate::env::{EnvSpec, Space};
 use crate::error::Result;
@@ -28,7 +27,7 @@ options! {
         n_critic_updates: usize = Kind::Count(1, 1000), defaulted "10";
         /// Rows of a step of the critic.
         batch_size: usize = Kind::Count(1, MOST), defaulted "64";
-        /// Steps played in each environment between two steps of the policy; by default 128, or together a three-hundredth of the samples, at least the longest episode (256 to 2048) and at most 8192.
+        /// Steps played in each environment between two steps of the policy; by default 128, or as many as all of them need for the longest episode, from 256 to 2048.
         n_steps: Option<usize> = Kind::Count(1, MOST), optional "256";
         /// The discount that is learnt with, unless the problem's is less.
         gamma: f64 = Kind::Number(Range::UNIT), defaulted "0.99";
@@ -50,9 +49,6 @@ pub trait Aim: fmt::Debug + Send + Sync {
 
     /// Whether measurements that are expected to be `after` are no step back from `before`.
     fn is_kept(&self, before: &[f64], after: &[f64]) -> bool;
-
-    /// How far measurements lie outside of where they are to be: 0 for those that may be anything.
-    fn outside(&self, z: &[f64]) -> Vec<f64>;
 }
 
 /// A learner that goes where an aim says, within a trust region; the weights of a reward are nothing to it.
@@ -70,13 +66,12 @@ impl TrustRegionOptions {
         Self { net_arch: self.net_arch.clone().or(Some(net_arch)), ..self.clone() }
     }
 
-    /// A learner's options for so many samples, in environments of which an episode takes at most so many steps.
-    pub(super) fn actor_critic(&self, env: &EnvSpec, limit: usize, samples: u64) -> ActorCriticOptions {
+    /// A learner's options, in environments of which an episode takes at most so many steps.
+    pub(super) fn actor_critic(&self, env: &EnvSpec, limit: usize) -> ActorCriticOptions {
         let usual = ActorCriticOptions::ppo();
-        let rows = (samples / STEPS).clamp(limit.clamp(256, LONGEST) as u64, MOST_ROWS) as usize;
         let n_steps = self.n_steps.unwrap_or(match is_counted(env) {
             true => 128,
-            false => rows.div_ceil(env.num_envs()),
+            false => limit.clamp(256, MOST_ROWS).div_ceil(env.num_envs()),
         });
         ActorCriticOptions {
             net_arch: self.net_arch.clone().unwrap_or(usual.net_arch),
@@ -92,10 +87,8 @@ impl TrustRegionOptions {
     }
 }
 
-/// Steps of the policy that a batch leaves room for, its rows at most, and those at most that the longest episode asks for.
-const STEPS: u64 = 300;
-const MOST_ROWS: u64 = 8192;
-const LONGEST: usize = 2048;
+/// Rows of a batch at most, where the longest episode says how many.
+const MOST_ROWS: usize = 2048;
 
 fn is_counted(env: &EnvSpec) -> bool {
     matches!(env.observations(), Space::Discrete(_))
@@ -112,15 +105,29 @@ impl MakeLearner for TrustRegion {
 
     fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
         let options = self.options.in_force(context.env);
-        let actor_critic = options.actor_critic(context.env, context.limit, context.samples);
-        let (discount, dim) = (context.gamma, context.envs[0].measures().dim());
+        let actor_critic = options.actor_critic(context.env, context.limit);
+        let discount = context.gamma;
         let mut learner = ActorCritic::in_context(context, actor_critic)?;
-        learner.region = Some(Region::new(options, Arc::clone(&self.aim), discount, dim));
+        learner.region = Some(Region::new(options, Arc::clone(&self.aim), discount));
         Ok(Box::new(learner))
     }
 
     fn table(&self, env: &EnvSpec) -> Table {
         Options::table(&self.options.in_force(env))
+    }
+}
+
+/// The trust region of a learner.
+#[derive(Debug, Clone)]
+pub(super) struct Region {
+    options: TrustRegionOptions,
+    aim: Arc<dyn Aim>,
+    discount: f64,
+}
+
+impl Region {
+    pub fn new(options: TrustRegionOptions, aim: Arc<dyn Aim>, discount: f64) -> Self {
+        Self { options, aim, discount }
     }
 }
 
@@ -132,14 +139,13 @@ impl ActorCritic {
     /// A step of the policy within its trust region, by what the episodes that are just over measured; then the critic learns.
     pub(super) fn trust_region_update(
         &mut self,
-        region: &mut Region,
+        region: &Region,
         ended: usize,
         window: &EpisodeWindow,
     ) -> Result<()> {
         if ended > 0 {
             let advantages = self.measured_advantages(ended, region.discount);
-            let z = region.measured(window, ended, self.batch.rows, self.budget);
-            self.policy_step(region, &z, &advantages)?;
+            self.policy_step(region, &window.mean_of_latest(ended), &advantages)?;
         }
         let (epochs, minibatch) = (region.options.n_critic_updates, region.options.batch_size);
         let rows = self.order.len();
