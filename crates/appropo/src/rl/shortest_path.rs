@@ -4,10 +4,9 @@ use super::Plan;
 use super::chain::{Chain, taken};
 use super::graph::successors;
 use super::quotient::Quotient;
-use super::sweeps::Sweeps;
+use super::sweeps::{Sweeps, largest};
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
-use crate::vector::largest;
 
 /// Policies that are evaluated before giving up.
 const ROUNDS: usize = 1000;
