@@ -149,6 +149,8 @@ def main() -> int:
     parser.add_argument("--markdown", action="store_true", help="prints the table of the book, and runs nothing")
     given = parser.parse_args()
     results = json.loads(given.out.read_text()) if given.out.exists() else []
+    # Those of earlier versions had none.
+    results = [{"options": {}, **result} for result in results]
     names = [] if given.markdown else given.robots.split(",")
     seeds = range(given.seeds)
     how = (given.method, given.oracle, given.options, given.samples)
