@@ -484,8 +484,8 @@ class CPO(Choice):
 
     batch_size: Rows of a step of the critic. By default 64.
 
-    n_steps: Steps played in each environment between two steps of the policy; by default 128, or as many as all of
-    them need for the longest episode, from 256 to 2048.
+    n_steps: Steps played in each environment between two steps of the policy; by default 128, or together a three-
+    hundredth of the samples, at least the longest episode (256 to 2048) and at most 8192.
 
     gamma: The discount that is learnt with, unless the problem's is less. By default 0.99.
 

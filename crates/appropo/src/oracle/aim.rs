@@ -88,6 +88,14 @@ impl Aim for WithinSet {
         }
         is == 0.0 && before.last() <= after.last()
     }
+
+    fn outside(&self, z: &[f64]) -> Vec<f64> {
+        let mut outside = vec![0.0; z.len()];
+        let dim = self.constraints.dim();
+        self.constraints.project(&z[..dim], &mut outside[..dim]);
+        outside[..dim].iter_mut().zip(z).for_each(|(nearest, z)| *nearest = z - *nearest);
+        outside
+    }
 }
 
 #[cfg(test)]

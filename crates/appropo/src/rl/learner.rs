@@ -156,14 +156,20 @@ impl EpisodeWindow {
         self.mean_of_latest(self.most)
     }
 
+    /// The last `count`, or as many as there are, in the order in which they were added.
+    pub fn latest(&self, count: usize) -> impl ExactSizeIterator<Item = &[f64]> {
+        let count = count.min(self.episodes).min(self.most);
+        (self.episodes - count..self.episodes).map(|episode| {
+            let place = episode % self.most * self.dim;
+            &self.sums[place..place + self.dim]
+        })
+    }
+
     /// The mean of the last `count`, or of as many as there are; 0 without any.
     pub fn mean_of_latest(&self, count: usize) -> Vec<f64> {
-        let count = count.min(self.episodes).min(self.most);
-        let mut mean = vec![0.0; self.dim];
-        for episode in self.episodes - count..self.episodes {
-            let place = episode % self.most * self.dim;
-            vector::add_scaled(&mut mean, 1.0 / count as f64, &self.sums[place..place + self.dim]);
-        }
+        let latest = self.latest(count);
+        let (share, mut mean) = (1.0 / latest.len() as f64, vec![0.0; self.dim]);
+        latest.for_each(|sum| vector::add_scaled(&mut mean, share, sum));
         mean
     }
 

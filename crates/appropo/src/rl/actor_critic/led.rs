@@ -1,7 +1,7 @@
 use std::mem::swap;
 use std::sync::Arc;
 
-use super::trust_region::Region;
+use super::region::Region;
 use super::{ActorCritic, ActorCriticOptions, Aim, Sizes, TrustRegionOptions};
 use crate::error::Result;
 use crate::policy::AnyPolicy;
@@ -28,10 +28,10 @@ impl Led {
             ..TrustRegionOptions::default()
         };
         let (sizes, rng) = (Sizes::of(&context.envs), random::split(&mut context.rng));
-        let leader =
-            ActorCritic::without_envs(&sizes, gamma, limit, leading.actor_critic(context.env, limit), rng)?;
+        let actor_critic = leading.actor_critic(context.env, limit, samples);
+        let leader = ActorCritic::without_envs(&sizes, gamma, limit, actor_critic, rng)?;
         let mut leader = leader.within_budget(samples, finite_horizon);
-        leader.region = Some(Region::new(leading, aim, gamma));
+        leader.region = Some(Region::new(leading, aim, gamma, sizes.dim));
         Ok(Self { learner: ActorCritic::in_context(context, options)?, leader, is_leading: false })
     }
 

@@ -10,6 +10,7 @@ mod options;
 mod play;
 mod ppo;
 mod recall;
+mod region;
 mod trust_region;
 
 pub use a2c::A2cOptions;
@@ -36,7 +37,7 @@ use augmented::Augmented;
 use batch::Batch;
 use led::Led;
 use recall::Recall;
-use trust_region::Region;
+use region::Region;
 
 /// The most of any count that an option of a learner may be.
 pub(super) const MOST: u64 = 10_000_000;
@@ -255,6 +256,7 @@ impl ActorCritic {
         self.episodes.iter_mut().for_each(Episode::leave);
         self.streams.iter().for_each(|(streams, _)| streams.leave());
         self.recall.iter_mut().for_each(Recall::leave);
+        self.region.iter_mut().for_each(|region| region.clear());
     }
 
     /// The part of what can still be gained after so many steps of an episode.
@@ -282,8 +284,12 @@ impl Learner for ActorCritic {
             let left = 1.0 - self.taken as f64 / budget.max(1) as f64;
             self.optimizer.rate = self.options.learning_rate * left.clamp(0.0, 1.0);
         }
-        match (self.region.clone(), self.options.update) {
-            (Some(region), _) => self.trust_region_update(&region, window.episodes() - over, window)?,
+        match (self.region.take(), self.options.update) {
+            (Some(mut region), _) => {
+                let updated = self.trust_region_update(&mut region, window.episodes() - over, window);
+                self.region = Some(region);
+                updated?;
+            }
             (None, Update::A2c) => self.a2c_update()?,
             (None, Update::Ppo { clip_range, n_epochs, batch_size }) => {
                 self.ppo_update(clip_range, n_epochs, batch_size)?
@@ -353,6 +359,9 @@ impl Checkpoint for ActorCritic {
         if let Some(recall) = &self.recall {
             recall.save(to);
         }
+        if let Some(region) = &self.region {
+            region.save(to);
+        }
         to.put(&self.rng);
         to.put(&self.horizon);
         to.put(&self.taken);
@@ -375,6 +384,9 @@ impl Checkpoint for ActorCritic {
         }
         if let Some(recall) = &mut self.recall {
             recall.load(from)?;
+        }
+        if let Some(region) = &mut self.region {
+            region.load(from)?;
         }
         self.rng = from.get()?;
         self.horizon = from.get_where("a horizon", |horizon| *horizon != Some(0))?;

@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::fisher::{Fisher, conjugate_gradients};
+use super::region::Region;
 use super::{ActorCritic, ActorCriticOptions, Collect, Critic, MOST, ROWS};
 use crate::env::{EnvSpec, Space};
 use crate::error::Result;
@@ -27,7 +28,7 @@ options! {
         n_critic_updates: usize = Kind::Count(1, 1000), defaulted "10";
         /// Rows of a step of the critic.
         batch_size: usize = Kind::Count(1, MOST), defaulted "64";
-        /// Steps played in each environment between two steps of the policy; by default 128, or as many as all of them need for the longest episode, from 256 to 2048.
+        /// Steps played in each environment between two steps of the policy; by default 128, or together a three-hundredth of the samples, at least the longest episode (256 to 2048) and at most 8192.
         n_steps: Option<usize> = Kind::Count(1, MOST), optional "256";
         /// The discount that is learnt with, unless the problem's is less.
         gamma: f64 = Kind::Number(Range::UNIT), defaulted "0.99";
@@ -49,6 +50,9 @@ pub trait Aim: fmt::Debug + Send + Sync {
 
     /// Whether measurements that are expected to be `after` are no step back from `before`.
     fn is_kept(&self, before: &[f64], after: &[f64]) -> bool;
+
+    /// How far measurements lie outside of where they are to be: 0 for those that may be anything.
+    fn outside(&self, z: &[f64]) -> Vec<f64>;
 }
 
 /// A learner that goes where an aim says, within a trust region; the weights of a reward are nothing to it.
@@ -66,12 +70,13 @@ impl TrustRegionOptions {
         Self { net_arch: self.net_arch.clone().or(Some(net_arch)), ..self.clone() }
     }
 
-    /// A learner's options, in environments of which an episode takes at most so many steps.
-    pub(super) fn actor_critic(&self, env: &EnvSpec, limit: usize) -> ActorCriticOptions {
+    /// A learner's options for so many samples, in environments of which an episode takes at most so many steps.
+    pub(super) fn actor_critic(&self, env: &EnvSpec, limit: usize, samples: u64) -> ActorCriticOptions {
         let usual = ActorCriticOptions::ppo();
+        let rows = (samples / STEPS).clamp(limit.clamp(256, LONGEST) as u64, MOST_ROWS) as usize;
         let n_steps = self.n_steps.unwrap_or(match is_counted(env) {
             true => 128,
-            false => limit.clamp(256, MOST_ROWS).div_ceil(env.num_envs()),
+            false => rows.div_ceil(env.num_envs()),
         });
         ActorCriticOptions {
             net_arch: self.net_arch.clone().unwrap_or(usual.net_arch),
@@ -87,8 +92,10 @@ impl TrustRegionOptions {
     }
 }
 
-/// Rows of a batch at most, where the longest episode says how many.
-const MOST_ROWS: usize = 2048;
+/// Steps of the policy that a batch leaves room for, its rows at most, and those at most that the longest episode asks for.
+const STEPS: u64 = 300;
+const MOST_ROWS: u64 = 8192;
+const LONGEST: usize = 2048;
 
 fn is_counted(env: &EnvSpec) -> bool {
     matches!(env.observations(), Space::Discrete(_))
@@ -105,29 +112,15 @@ impl MakeLearner for TrustRegion {
 
     fn make(&self, context: LearnerContext) -> Result<Box<dyn Learner>> {
         let options = self.options.in_force(context.env);
-        let actor_critic = options.actor_critic(context.env, context.limit);
-        let discount = context.gamma;
+        let actor_critic = options.actor_critic(context.env, context.limit, context.samples);
+        let (discount, dim) = (context.gamma, context.envs[0].measures().dim());
         let mut learner = ActorCritic::in_context(context, actor_critic)?;
-        learner.region = Some(Region::new(options, Arc::clone(&self.aim), discount));
+        learner.region = Some(Region::new(options, Arc::clone(&self.aim), discount, dim));
         Ok(Box::new(learner))
     }
 
     fn table(&self, env: &EnvSpec) -> Table {
         Options::table(&self.options.in_force(env))
-    }
-}
-
-/// The trust region of a learner.
-#[derive(Debug, Clone)]
-pub(super) struct Region {
-    options: TrustRegionOptions,
-    aim: Arc<dyn Aim>,
-    discount: f64,
-}
-
-impl Region {
-    pub fn new(options: TrustRegionOptions, aim: Arc<dyn Aim>, discount: f64) -> Self {
-        Self { options, aim, discount }
     }
 }
 
@@ -139,13 +132,14 @@ impl ActorCritic {
     /// A step of the policy within its trust region, by what the episodes that are just over measured; then the critic learns.
     pub(super) fn trust_region_update(
         &mut self,
-        region: &Region,
+        region: &mut Region,
         ended: usize,
         window: &EpisodeWindow,
     ) -> Result<()> {
         if ended > 0 {
             let advantages = self.measured_advantages(ended, region.discount);
-            self.policy_step(region, &window.mean_of_latest(ended), &advantages)?;
+            let z = region.measured(window, ended, self.batch.rows, self.budget);
+            self.policy_step(region, &z, &advantages)?;
         }
         let (epochs, minibatch) = (region.options.n_critic_updates, region.options.batch_size);
         let rows = self.order.len();
