@@ -7,8 +7,8 @@ use super::record::{code, decode};
 use super::{Doubts, Observer, Phase, Progress, Round, Solution, Stop, StopRule};
 use crate::certificate::Evidence;
 use crate::error::{Error, Result};
-use crate::measurement::Spread;
-use crate::oracle::{self, Respond};
+use crate::measurement::{Estimate, Spread};
+use crate::oracle::{self, Respond, is_sure, least_deviations};
 use crate::policy::Mixed;
 use crate::set::{ConvexSet, SharedSet};
 use crate::state::{Loader, Saver, misfit};
@@ -104,9 +104,10 @@ fn no_learner() -> Error {
 /// Answers of a whole search.
 const ANSWERS: u64 = 100;
 
-/// Standard errors by which fresh episodes of one policy must keep away from the set's edge, and the share of the samples
-/// after which no more of them are played.
+/// Standard errors by which fresh episodes of one policy must keep away from the set's edge, and its own episodes before that,
+/// and the share of the samples after which no more of them are played.
 const TRIED_ERRORS: f64 = 3.0;
+const LIKELY_ERRORS: f64 = 1.0;
 const TRIED_SHARE: f64 = 0.2;
 
 /// What is learnt for.
@@ -214,14 +215,14 @@ impl Search<'_> {
                 return Ok(stop);
             }
             let asked = Instant::now();
-            let answer = match self.next(observer) {
-                Ok(answer) => answer,
+            let (answer, measured) = match self.next(observer) {
+                Ok(answered) => answered,
                 // What was found before is not lost.
                 Err(error) if self.kept.rounds > 0 => return Ok(Stop::Failed(error)),
                 Err(error) => return Err(error),
             };
             responding += asked.elapsed();
-            if let Err(error) = self.take(answer) {
+            if let Err(error) = self.take(answer, &measured) {
                 return Ok(Stop::Failed(error));
             }
             // Saved with the state: a search that is taken up again ends where this one does.
@@ -235,15 +236,16 @@ impl Search<'_> {
         Ok(self.kept.stop.take().unwrap_or(Stop::Rounds))
     }
 
-    /// Learns until the next answer.
-    fn next(&mut self, observer: &mut dyn Observer) -> Result<Answer> {
+    /// Learns until the next answer, and returns what its own episodes measured with it.
+    fn next(&mut self, observer: &mut dyn Observer) -> Result<(Answer, Estimate)> {
         if self.kept.rounds == 0 && !self.target.has_objective() {
             // Without an objective there is nothing to learn for before something is violated.
             let lam = vec![0.0; self.target.set.dim()];
             let response = self.oracle.respond(&lam, f64::INFINITY)?;
             let spread = response.spread.ok_or_else(no_learner)?;
             self.ascent.observe(&response.z_hat, &spread, self.oracle.samples());
-            return Ok(Answer { lam, z: response.z_hat, policy: response.policy });
+            let unmeasured = Estimate::new(lam.len());
+            return Ok((Answer { lam, z: response.z_hat, policy: response.policy }, unmeasured));
         }
         loop {
             let due = self.ascent.work(self.oracle)?;
@@ -258,9 +260,9 @@ impl Search<'_> {
                 }
                 if let Some(latest) = self.latest.as_ref().filter(|_| measured.count() < 2) {
                     // Of who came after it nothing is known.
-                    return Ok(latest.clone());
+                    return Ok((latest.clone(), measured));
                 }
-                return Ok(Answer { lam, z: measured.mean().to_vec(), policy });
+                return Ok((Answer { lam, z: measured.mean().to_vec(), policy }, measured));
             }
             let state: &dyn Fn() -> Result<(usize, Vec<u8>)> = &|| self.state();
             observer.progress(&Progress {
@@ -275,7 +277,7 @@ impl Search<'_> {
         }
     }
 
-    fn take(&mut self, answer: Answer) -> Result<()> {
+    fn take(&mut self, answer: Answer, measured: &Estimate) -> Result<()> {
         self.kept.rounds += 1;
         self.latest = Some(answer.clone());
         if matches!(self.target.deployed, Deployed::OneOrAll(_)) && self.is_learnt() {
@@ -287,7 +289,7 @@ impl Search<'_> {
         if self.target.deployed == Deployed::Players {
             self.held = Some(answer.clone());
         }
-        if self.target.has_objective() && self.is_worth_a_try(&answer) {
+        if self.target.has_objective() && self.is_worth_a_try(&answer, measured) {
             let (before, mut answer) = (self.oracle.samples(), answer);
             let estimates = self.oracle.estimates().ok_or_else(no_learner)?;
             let (set, tolerance) = (&self.target.set, self.rule.tolerance);
@@ -317,11 +319,14 @@ impl Search<'_> {
         self.confirmed.as_ref().or(self.held.as_ref())
     }
 
-    /// Whether an answer looks better than what is confirmed, and fresh episodes have not taken too many samples by now.
-    fn is_worth_a_try(&self, answer: &Answer) -> bool {
+    /// Whether an answer looks better than what is confirmed and likely to be confirmed, and fresh episodes have not taken too
+    /// many samples by now. Those of an answer at the edge decide nothing, however many there are.
+    fn is_worth_a_try(&self, answer: &Answer, measured: &Estimate) -> bool {
         let samples = self.oracle.samples();
         let has_room = self.kept.confirming as f64 <= TRIED_SHARE * samples as f64;
-        is_better(answer, self.confirmed.as_ref()) && samples < self.rule.samples && has_room
+        let (set, tolerance) = (&self.target.set, self.rule.tolerance);
+        let is_likely = || is_sure(measured, LIKELY_ERRORS, &least_deviations(measured), set, tolerance);
+        is_better(answer, self.confirmed.as_ref()) && samples < self.rule.samples && has_room && is_likely()
     }
 
     fn reason_to_stop(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {

@@ -25,6 +25,8 @@ pub(super) struct Region {
 const RECENT: usize = 10;
 /// The part of what measurements lie outside that is added each time.
 const RATE: f64 = 0.1;
+/// Deviations of episodes that are leant by at most. With one, a robot that hopped well stayed a third beyond its bound for good.
+const MOST_LEAN: f64 = 3.0;
 /// Standard errors that fresh episodes are to keep away from the edge by, which may take this part of the samples.
 const MARGIN: f64 = 3.0;
 const FRESH: u64 = 10;
@@ -66,7 +68,7 @@ impl Region {
     }
 
     /// lean ← ρ(w − Γ(w)) with w = z + lean/ρ, for a set whose edge is a margin nearer: max(lean + ρ(z + margin − bound), 0) for a
-    /// bound. It is at most what episodes vary by: what lies far outside would be leant against long after it is back.
+    /// bound. It is at most a few times what episodes vary by: what lies far outside would be leant against long after it is back.
     fn lean(&mut self, z: &[f64], deviations: &[f64], margin: f64) {
         let mut w: Vec<f64> = z.iter().zip(&self.lean).map(|(z, lean)| z + lean / RATE).collect();
         let outside = self.aim.outside(&w);
@@ -80,7 +82,7 @@ impl Region {
         vector::add_scaled(&mut w, margin * deviation / length, &outside);
         self.lean = self.aim.outside(&w);
         let length = vector::norm(&self.lean);
-        vector::scale(&mut self.lean, RATE.min(deviation / length));
+        vector::scale(&mut self.lean, RATE.min(MOST_LEAN * deviation / length));
     }
 
     pub fn save(&self, to: &mut Saver) {
@@ -146,10 +148,10 @@ mod tests {
             measured(&mut region, costs, None);
             assert!((region.lean[0] - expected).abs() < 1e-9, "{:?} instead of {expected}", region.lean);
         }
-        // Far outside, it is no more than what episodes vary by.
-        measured(&mut region, [7.0, 9.0].repeat(10), None);
+        // For ever outside, it is no more than a few times what episodes vary by.
+        measured(&mut region, [7.0, 9.0].repeat(20), None);
         let deviation = (10.0_f64 / 9.0).sqrt();
-        assert!((region.lean[0] - deviation).abs() < 1e-9, "{:?}", region.lean);
+        assert!((region.lean[0] - MOST_LEAN * deviation).abs() < 1e-9, "{:?}", region.lean);
         assert_eq!(measured(&mut region, [0.0; 30], None), [0.0, 7.0]);
     }
 
