@@ -204,8 +204,7 @@ impl TabularMdp {
 
     /// The most transitions of a choice, and the most entries of an outcome.
     pub(crate) fn longest_sums(&self) -> (usize, usize) {
-        let rows = self.shape.rows.iter().map(|row| row.len());
-        (rows.max().unwrap_or(0), self.outcomes.iter().map(<[_]>::len).max().unwrap_or(0))
+        (self.shape.rows.longest(), self.outcomes.iter().map(<[_]>::len).max().unwrap_or(0))
     }
 
     /// The expected scalar reward −λ·z of every choice.

@@ -3,6 +3,7 @@
 mod concave;
 
 use std::ops::Range;
+use std::slice::ChunksExact;
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
@@ -10,7 +11,6 @@ use super::units::Units;
 use super::{Decision, project};
 use crate::error::{Error, Result};
 use crate::measurement::Spread;
-use crate::root;
 use crate::set::{ConvexSet, SharedSet};
 use crate::state::{Loader, Saver, misfit};
 use crate::utility::{Concave, Criterion};
@@ -41,12 +41,19 @@ const MOST_KEPT: usize = 32;
 /// Newton steps, and steps of the method of multipliers: both end far earlier unless rounding keeps them going.
 const STEPS: usize = 60;
 
-/// Newton steps after which the point of a hull that lies apart from the set, relative to its size, is close enough if what is
-/// left to gain is this little of what the last answer brought. Where the set's edge is curved and hardly touched there may be
-/// dozens of steps, and the next answer moves the point further than they do.
-const PATIENCE: usize = 8;
+/// Points this close to the set, relative to the size of the hull, lie in it but for rounding.
+const NONE: f64 = 1e-15;
+
+/// The point of a hull that lies apart from the set, relative to its size, is close enough if what is left to gain is this little
+/// of what the last answer brought: the next answer moves the point further.
 const APART: f64 = 1e-3;
 const LEFT: f64 = 0.01;
+
+/// A step is shortened where the slope at its end is this much of what it was, upward.
+const RISE: f64 = 0.5;
+
+/// A step is taken twice where the slope at its end is still more than this of what it was.
+const STEEP: f64 = 0.2;
 
 impl Hull {
     pub(crate) fn new(dim: usize) -> Self {
@@ -120,7 +127,7 @@ impl Hull {
 
     fn come_close(&mut self, set: &dyn ConvexSet) -> Result<()> {
         let zero = vec![0.0; self.point.len()];
-        self.minimize(&Smooth { set, linear: &zero, shift: &zero, concave: None }, PATIENCE)
+        self.minimize(&Smooth { set, linear: &zero, shift: &zero, concave: None }, true)
     }
 
     /// The same with every entry counted in its unit, which the set is stated in.
@@ -215,7 +222,7 @@ impl Hull {
             let shift: Vec<f64> = y.iter().map(|y| y / rho).collect();
             let mut linear = vec![0.0; last + 1];
             linear[last] = -1.0 / rho;
-            self.minimize(&Smooth { set, linear: &linear, shift: &shift, concave: None }, STEPS)?;
+            self.minimize(&Smooth { set, linear: &linear, shift: &shift, concave: None }, false)?;
             let moved: Vec<f64> = self.point.iter().zip(&shift).map(|(x, s)| x + s).collect();
             project(set, &moved, &mut nearest)?;
             *y = moved.iter().zip(&nearest).map(|(u, p)| rho * (u - p)).collect();
@@ -235,54 +242,48 @@ impl Hull {
         Ok(Decision { lam, offset })
     }
 
-    /// Minimises a smooth function over the hull by Newton's method. A distance that stays above 0 is minimised roughly after
-    /// `patience` steps.
-    fn minimize(&mut self, function: &Smooth, patience: usize) -> Result<()> {
+    /// Minimises a smooth function over the hull by Newton's method; roughly, where that will do, a distance that stays above 0.
+    fn minimize(&mut self, function: &Smooth, is_rough: bool) -> Result<()> {
         let size = self.vertices.iter().map(|v| norm(&v.z)).fold(0.0, f64::max);
+        let (dim, count) = (self.point.len(), self.vertices.len());
+        let (mut directions, mut step) = (Directions::new(dim, count), vec![0.0; dim]);
+        let mut gradient = function.gradient(&self.point)?;
         let mut first_gap = 0.0;
-        for step in 0..STEPS {
-            let gradient = function.gradient(&self.point)?;
-            let directions: Vec<Vec<f64>> =
-                self.vertices.iter().map(|v| difference(&v.z, &self.point)).collect();
+        for step_number in 0..STEPS {
+            directions.point_from(&self.point, &self.vertices);
             let slopes: Vec<f64> = directions.iter().map(|d| dot(&gradient, d)).collect();
-            let longest = directions.iter().map(|d| norm(d)).fold(0.0, f64::max);
+            let longest = directions.iter().map(norm).fold(0.0, f64::max);
             let gap = -slopes.iter().copied().fold(0.0, f64::min);
             // The gap of the distance itself, not of its square.
             let reach = norm(&gradient);
-            if gap <= 1e-12 * size * reach || reach <= 1e-15 * size {
+            if gap <= 1e-12 * size * reach || reach <= NONE * size {
                 break;
             }
-            if step == 0 {
+            if step_number == 0 {
                 first_gap = gap;
             }
             // No point of the hull is closer than reach − gap/reach. Next to the set every digit decides.
             let is_apart = gap <= 0.5 * reach * reach && reach >= APART * size;
-            if step >= patience && is_apart && gap <= LEFT * first_gap {
+            if is_rough && is_apart && gap <= LEFT * first_gap {
                 break;
             }
             let hessian = function.hessian(&self.point, &directions)?;
             let weights: Vec<f64> = self.vertices.iter().map(|v| v.weight).collect();
             let noise = f64::EPSILON * size * longest;
-            let target = quadratic_on_simplex(&slopes, noise, hessian, weights.clone());
-            let change = difference(&target, &weights);
-            let mut step = vec![0.0; self.point.len()];
+            let change =
+                difference(&quadratic_on_simplex(&slopes, noise, hessian, weights.clone()), &weights);
+            step.fill(0.0);
             for (direction, change) in directions.iter().zip(&change) {
                 add_scaled(&mut step, *change, direction);
             }
-            // Near the minimum the slope along the step drowns in rounding, and Newton's step needs no search.
             let slope = dot(&slopes, &change);
-            let t = if slope.abs() <= 1e-14 * size * norm(&step) {
-                1.0
-            } else {
-                function.line_search(&self.point, &step, slope)?
-            };
-            if t == 0.0 {
+            // Near the minimum the slope along the step drowns in rounding, and Newton's step needs no search.
+            let is_sure = slope.abs() <= 1e-14 * size * norm(&step);
+            if !is_sure && !(slope < 0.0) {
                 break;
             }
-            for (vertex, target) in self.vertices.iter_mut().zip(&target) {
-                vertex.weight += t * (target - vertex.weight);
-            }
-            self.gather();
+            let search = Search { function, weights: &weights, change: &change, step: &step };
+            gradient = if is_sure { search.gradient_at(1.0, self)? } else { search.run(self, slope)? };
         }
         Ok(())
     }
@@ -400,27 +401,22 @@ impl Smooth<'_> {
     }
 
     /// dᵢ·(I − DΓ − w·∇²f)dⱼ for all directions.
-    fn hessian(&self, x: &[f64], directions: &[Vec<f64>]) -> Result<DMatrix<f64>> {
+    fn hessian(&self, x: &[f64], directions: &Directions) -> Result<DMatrix<f64>> {
         let u: Vec<f64> = x.iter().zip(self.shift).map(|(x, s)| x + s).collect();
         let derivative = self.set.derivative(&u);
-        let mut image = vec![0.0; u.len()];
-        let columns: Vec<Vec<f64>> = directions
-            .iter()
-            .map(|d| {
-                derivative(d, &mut image);
-                let mut column = difference(d, &image);
-                if let Some((f, weight)) = self.concave {
-                    let start = x.len() - f.dim();
-                    f.curvature(&x[start..], &d[start..], &mut image[start..]);
-                    add_scaled(&mut column[start..], -weight, &image[start..]);
-                }
-                column
-            })
-            .collect();
-        let mut hessian = DMatrix::zeros(directions.len(), directions.len());
-        for i in 0..directions.len() {
-            for j in 0..=i {
-                hessian[(i, j)] = dot(&directions[i], &columns[j]);
+        let (mut image, mut curved) = (vec![0.0; u.len()], vec![0.0; u.len()]);
+        let count = directions.iter().len();
+        let mut hessian = DMatrix::zeros(count, count);
+        for (j, d) in directions.iter().enumerate() {
+            derivative(d, &mut image);
+            image.iter_mut().zip(d).for_each(|(image, d)| *image = d - *image);
+            if let Some((f, weight)) = self.concave {
+                let start = x.len() - f.dim();
+                f.curvature(&x[start..], &d[start..], &mut curved[start..]);
+                add_scaled(&mut image[start..], -weight, &curved[start..]);
+            }
+            for (i, d) in directions.iter().enumerate().skip(j) {
+                hessian[(i, j)] = dot(d, &image);
                 hessian[(j, i)] = hessian[(i, j)];
             }
         }
@@ -429,34 +425,79 @@ impl Smooth<'_> {
             Some(&value) => Err(Error::Projection { entry: 0, value }),
         }
     }
+}
 
-    /// How much of `step` to go: all of it if the slope at its end is well below that at its start, else to
-    /// where the slope vanishes. Slopes stay accurate where differences of values drown in rounding.
-    fn line_search(&self, x: &[f64], step: &[f64], slope: f64) -> Result<f64> {
-        if !(slope < 0.0) {
-            return Ok(0.0);
-        }
-        let mut failed = None;
-        let mut slope_at = |t: f64| {
-            let mut moved = x.to_vec();
-            add_scaled(&mut moved, t, step);
-            match self.gradient(&moved) {
-                Ok(gradient) => dot(&gradient, step),
-                Err(error) => {
-                    failed = Some(error);
-                    0.0
-                }
+/// The ways from a point to the vertices of a hull, one after the other.
+struct Directions {
+    dim: usize,
+    entries: Vec<f64>,
+}
+
+impl Directions {
+    fn new(dim: usize, count: usize) -> Self {
+        Self { dim, entries: vec![0.0; dim * count] }
+    }
+
+    fn point_from(&mut self, point: &[f64], vertices: &[Vertex]) {
+        for (direction, vertex) in self.entries.chunks_exact_mut(self.dim.max(1)).zip(vertices) {
+            for i in 0..direction.len() {
+                direction[i] = vertex.z[i] - point[i];
             }
-        };
-        let at_end = slope_at(1.0);
-        let t = if at_end <= -0.5 * slope {
-            1.0
-        } else {
-            // Slopes this close to 0 end the search.
-            let flat = |s: f64| if s.abs() <= -0.01 * slope { 0.0 } else { s };
-            root::bracketed(|t| flat(slope_at(t)), (0.0, slope), (1.0, at_end))
-        };
-        failed.map_or(Ok(t), Err)
+        }
+    }
+
+    fn iter(&self) -> ChunksExact<'_, f64> {
+        self.entries.chunks_exact(self.dim.max(1))
+    }
+}
+
+/// A search along a change of a hull's weights, which moves its point along `step`.
+struct Search<'a> {
+    function: &'a Smooth<'a>,
+    weights: &'a [f64],
+    change: &'a [f64],
+    step: &'a [f64],
+}
+
+impl Search<'_> {
+    /// Goes all of the step, or twice that where the slope stays steep, or as little of it as the slope does not rise. Slopes stay
+    /// accurate where differences of values drown in rounding. Returns the gradient there.
+    fn run(&self, hull: &mut Hull, slope: f64) -> Result<Vec<f64>> {
+        let mut gradient = self.gradient_at(1.0, hull)?;
+        let mut at_end = dot(&gradient, self.step);
+        // A distance that is about to vanish falls off as a square, its square as a fourth power: Newton's step is a third of the way.
+        if at_end < STEEP * slope && self.has_room(2.0) {
+            let further = self.gradient_at(2.0, hull)?;
+            if dot(&further, self.step) <= -RISE * slope {
+                return Ok(further);
+            }
+            self.go(1.0, hull);
+        }
+        // By convexity, half of the way to where it rises is worth half of all that there is to gain.
+        let mut t = 1.0;
+        while at_end > -RISE * slope && t > f64::EPSILON {
+            t *= 0.5;
+            gradient = self.gradient_at(t, hull)?;
+            at_end = dot(&gradient, self.step);
+        }
+        Ok(gradient)
+    }
+
+    /// Whether so many steps leave no weight below 0.
+    fn has_room(&self, steps: f64) -> bool {
+        self.weights.iter().zip(self.change).all(|(weight, change)| weight + steps * change >= 0.0)
+    }
+
+    fn gradient_at(&self, t: f64, hull: &mut Hull) -> Result<Vec<f64>> {
+        self.go(t, hull);
+        self.function.gradient(&hull.point)
+    }
+
+    fn go(&self, t: f64, hull: &mut Hull) {
+        for (vertex, (weight, change)) in hull.vertices.iter_mut().zip(self.weights.iter().zip(self.change)) {
+            vertex.weight = (weight + t * change).max(0.0);
+        }
+        hull.gather();
     }
 }
 
@@ -471,13 +512,8 @@ fn quadratic_on_simplex(c: &[f64], noise: f64, mut h: DMatrix<f64>, mut w: Vec<f
     h.add_scalar_mut(spread);
     let mut mu = 1e-13 * spread;
     (0..n).for_each(|i| h[(i, i)] += mu);
-    // Numbers near the largest overflow on the way, and then nothing helps.
-    while mu.is_finite() && Cholesky::new(h.clone()).is_none() {
-        mu *= 10.0;
-        (0..n).for_each(|i| h[(i, i)] += mu);
-    }
     let start = w.clone();
-    let gradient_at = |w: &[f64]| {
+    let gradient_at = |h: &DMatrix<f64>, w: &[f64]| {
         let mut gradient = c.to_vec();
         for (column, (w, start)) in h.column_iter().zip(w.iter().zip(&start)) {
             add_scaled(&mut gradient, w - start, column.as_slice());
@@ -486,10 +522,18 @@ fn quadratic_on_simplex(c: &[f64], noise: f64, mut h: DMatrix<f64>, mut w: Vec<f
     };
     let mut free: Vec<bool> = w.iter().map(|w| *w > 0.0).collect();
     for _ in 0..20 * n + 20 {
-        let gradient = gradient_at(&w);
+        let gradient = gradient_at(&h, &w);
         let inside: Vec<usize> = (0..n).filter(|&i| free[i]).collect();
         let block = DMatrix::from_fn(inside.len(), inside.len(), |i, j| h[(inside[i], inside[j])]);
-        let Some(factor) = Cholesky::new(block) else { break };
+        let Some(factor) = Cholesky::new(block) else {
+            mu *= 10.0;
+            // Numbers near the largest overflow on the way, and then nothing helps.
+            if !mu.is_finite() {
+                break;
+            }
+            (0..n).for_each(|i| h[(i, i)] += mu);
+            continue;
+        };
         let down = factor.solve(&DVector::from_fn(inside.len(), |i, _| -gradient[inside[i]]));
         let ones = factor.solve(&DVector::from_element(inside.len(), 1.0));
         let nu = down.sum() / ones.sum();
@@ -510,7 +554,7 @@ fn quadratic_on_simplex(c: &[f64], noise: f64, mut h: DMatrix<f64>, mut w: Vec<f
             continue;
         }
         // Optimal on this face: free the entry whose gradient lies furthest below the common level.
-        let gradient = gradient_at(&w);
+        let gradient = gradient_at(&h, &w);
         let level = inside.iter().map(|&i| w[i] * gradient[i]).sum::<f64>() / w.iter().sum::<f64>();
         let below = |i: usize| level - gradient[i];
         let largest = (0..n).filter(|&i| !free[i]).max_by(|&a, &b| below(a).total_cmp(&below(b)));
@@ -553,7 +597,8 @@ mod tests {
         ]
     }
 
-    /// Optimality: no vertex lies further along −λ than the point, up to 1e-10.
+    /// Optimality: no vertex lies further along −λ than the point, up to 1e-10. A point apart from the set is approached roughly,
+    /// and each time by what is left: the hull of a game whose answers bring nothing new.
     #[test]
     fn the_closest_point_satisfies_the_optimality_condition() {
         let mut rng = random::generator(2);
@@ -561,7 +606,9 @@ mod tests {
             for count in [1, 2, 5, 12, 30] {
                 let points = random_points(count, 5, &mut rng);
                 let mut hull = hull(&points);
-                hull.approach(&set).unwrap();
+                for _ in 0..5 {
+                    hull.approach(&set).unwrap();
+                }
                 let x = hull.point().to_vec();
                 assert!(hull.vertices.len() <= 6);
                 assert!((hull.weights().map(|(_, w)| w).sum::<f64>() - 1.0).abs() < 1e-12);
