@@ -318,7 +318,17 @@ pub type Revive = Arc<dyn Fn(&[Tensor]) -> LibraryResult<Act> + Send + Sync>;
 
 /// The outcome of a run that has ended. Policies of the calling program act again where `revive` makes them.
 pub fn read(directory: &Directory, problem: &Problem, revive: Option<&Revive>) -> Result<Outcome> {
-    let (result, Claim { certificate, ceiling }) = read_files(directory, problem)?;
+    outcome(directory, problem, read_files(directory, problem)?, revive)
+}
+
+/// The outcome that a run's files make.
+pub(crate) fn outcome(
+    directory: &Directory,
+    problem: &Problem,
+    (result, claim): (ResultFile, Claim),
+    revive: Option<&Revive>,
+) -> Result<Outcome> {
+    let Claim { certificate, ceiling } = claim;
     let objective = objective(directory, problem, result.objective.as_ref(), ceiling)?;
     let about: About = directory.read_json(files::RUN)?;
     let lines = Log::read(directory, &result.log)?;
