@@ -402,10 +402,20 @@ impl TabularMdpBuilder {
         next: usize,
         z: &[(usize, f64)],
     ) -> &mut Self {
-        let outcome = self.outcomes.find_or_add(z);
+        let outcome = self.outcome(z);
         // A wrong index is kept for `build` to report.
-        let key = (narrow(state), narrow(action));
-        self.rows.push(key, Transition { probability, next: narrow(next), outcome });
+        let next = narrow(next);
+        self.push((state, action), Transition { probability, next, outcome })
+    }
+
+    /// The number of the outcome that measures `z`, for worlds that know when it comes again.
+    pub(super) fn outcome(&mut self, z: &[(usize, f64)]) -> u32 {
+        self.outcomes.find_or_add(z)
+    }
+
+    /// Adds a transition whose outcome has its number.
+    pub(super) fn push(&mut self, (state, action): (usize, usize), transition: Transition) -> &mut Self {
+        self.rows.push((narrow(state), narrow(action)), transition);
         self
     }
 
