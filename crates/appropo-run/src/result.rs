@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::about::About;
 use crate::error::{Error, Result};
 use crate::log::LogLine;
-use crate::{Directory, Log, LogDigest, files, policies};
+use crate::{Directory, Log, LogDigest, files, policies, visits};
 
 /// An outcome as one JSON object, in the order that other programs rely on.
 #[derive(Debug, Serialize)]
@@ -275,6 +275,7 @@ pub(crate) fn write(
     log: LogDigest,
 ) -> Result<()> {
     policies::save(directory, &outcome.mixture)?;
+    visits::save(directory, problem, &outcome.mixture)?;
     directory.write_json(files::CERTIFICATE, &Claim::of(outcome))?;
     // The time it took is no part of the result: the same run has the same result.
     let summary = Summary::of(problem, outcome, None);

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::log::LogLine;
 use crate::policies::{self, MANIFEST};
 use crate::result::{self, Claim, ResultFile, Revive, Summary, must_act, result_file};
-use crate::{Directory, Log, files};
+use crate::{Directory, Log, files, visits};
 
 const SEALED: &str = "run.json, problem.toml, rounds.jsonl, policies.safetensors, manifest.json, certificate.json and result.json";
 const UNSEALED: &str = "times.json, report.html and tensorboard";
@@ -113,6 +113,11 @@ fn check(
     // What is written as it should be says what it should.
     if is_as_written.is_err() {
         says_nothing_else(directory, &summary, &result, &claim)?;
+    }
+    let accepted = visits::accept(directory, problem, &outcome.mixture);
+    if accepted > 0 {
+        let policies = count(accepted, "policy visits", "policies visit");
+        lines.push(format!("ok      what {policies}, by what flows into every state and out of it"));
     }
     let checked = appropo::verify::verify(problem, &outcome, episodes.unwrap_or(seed.wrapping_add(1)))?;
     let of_logs = appropo::verify::verify_off_policy(problem, method, &outcome)?;
