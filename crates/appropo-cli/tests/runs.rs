@@ -113,6 +113,43 @@ fn claims_of_an_objective_hold_and_altered_ones_do_not() {
     assert!(status == Some(5) && said.contains("another objective"), "{said}");
 }
 
+/// Stored visits of a large model are taken where they are the policies'. Without them, or with others, the verdict is the same;
+/// a false claim is refused all the same.
+#[test]
+fn visits_spare_a_solve_and_prove_nothing_else() {
+    let place = place("visits");
+    let problem = place.join("rover.toml");
+    let map = "{ rows = 260, columns = 260, rocks = 0.05, seed = 1 }";
+    let world = format!("discount = 0.999\nenvironment = {{ name = \"mars-rover\", map = {map} }}\n");
+    let safety = "constraint = [{ measure = \"failure\", at_most = 0.2 }, { measure = \"reward\", at_least = -4.6 }]\n";
+    fs::write(&problem, world + safety).unwrap();
+    let folder = place.join("run");
+    solve(&folder, &[problem.to_str().unwrap()]);
+    let visits = fs::read(folder.join("visits.safetensors")).unwrap();
+    let accepted = "by what flows into every state";
+    let (status, said) = verify(&folder);
+    assert!(status == Some(0) && said.contains(accepted), "{said}");
+    let mut altered = visits.clone();
+    // The sign and the exponents of all numbers.
+    altered.iter_mut().rev().step_by(8).for_each(|byte| *byte ^= 1);
+    let header = 8 + u64::from_le_bytes(visits[..8].try_into().unwrap()) as usize;
+    let zero = [&visits[..header], &vec![0; visits.len() - header][..]].concat();
+    let cases = [("altered", altered), ("zero", zero), ("cut", visits[..visits.len() - 8].to_vec())];
+    for (name, bytes) in cases.into_iter().chain([("none", Vec::new())]) {
+        let copy = copy(&folder, name);
+        fs::write(copy.join("visits.safetensors"), bytes).unwrap();
+        if name == "none" {
+            fs::remove_file(copy.join("visits.safetensors")).unwrap();
+        }
+        let (status, said) = verify(&copy);
+        assert!(status == Some(0) && said.contains("verified: feasible"), "{name}: {said}");
+        assert!(!said.contains(accepted), "{name}: {said}");
+    }
+    let forged = copy(&folder, "forged");
+    alter(&forged, "certificate.json", |text| with_number(text, "z_bar", "0.15"));
+    assert_eq!(verify(&forged).0, Some(5));
+}
+
 /// A file in its folder stops a run as Ctrl-C does; gone on with, it ends as if nobody had asked.
 #[test]
 fn a_file_stops_a_run() {

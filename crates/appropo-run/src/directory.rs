@@ -275,9 +275,14 @@ pub(crate) fn flush_folder_of(path: &Path) -> Result<()> {
 /// Reads a sealed JSON object of a known format.
 pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     let text = std::str::from_utf8(bytes).map_err(|_| damaged(path, "it is not UTF-8 text"))?;
-    let value: serde_json::Value =
+    // Only looked at: a run of a large model has millions of numbers.
+    #[derive(serde::Deserialize)]
+    struct Mark {
+        format: Option<serde_json::Value>,
+    }
+    let mark: Mark =
         serde_json::from_str(text).map_err(|error| damaged(path, format!("it is not JSON: {error}")))?;
-    match value.get("format").and_then(serde_json::Value::as_u64) {
+    match mark.format.as_ref().and_then(serde_json::Value::as_u64) {
         Some(found) if found > u64::from(FORMAT) => {
             return Err(Error::Newer { path: path.to_owned(), found, known: FORMAT });
         }

@@ -6,6 +6,8 @@ pub const PROBLEM: &str = "problem.toml";
 pub const RUN: &str = "run.json";
 /// The claim.
 pub const CERTIFICATE: &str = "certificate.json";
+/// What the policies visit, where a model is so large that checking it is faster than solving for it.
+pub const VISITS: &str = "visits.safetensors";
 /// What came out.
 pub const RESULT: &str = "result.json";
 /// The page.

@@ -28,6 +28,7 @@ pub mod stop;
 pub mod study;
 pub mod tensorboard;
 pub mod verify;
+mod visits;
 
 pub use checkpoint::Checkpoint;
 pub use directory::{Directory, write_whole};

@@ -83,8 +83,7 @@ pub fn save(directory: &Directory, mixture: &Mixed) -> Result<()> {
         };
         policies.push(Entry { weight: *weight, kind });
     }
-    let bytes = safetensors::serialize(tensors.0, None)
-        .map_err(|error| damaged(&directory.file(TENSORS), error.to_string()))?;
+    let bytes = tensors.serialize(&directory.file(TENSORS))?;
     directory.write(TENSORS, &bytes)?;
     let manifest = Manifest { tensors: TENSORS.into(), tensors_sha256: sealed::digest(&bytes), policies };
     directory.write_json(MANIFEST, &manifest)
@@ -174,11 +173,12 @@ impl View for Numbers {
     }
 }
 
+/// Arrays on their way into a file, by their names.
 #[derive(Default)]
-struct Tensors(Vec<(String, Numbers)>);
+pub(crate) struct Tensors(Vec<(String, Numbers)>);
 
 impl Tensors {
-    fn push<const N: usize>(
+    pub fn push<const N: usize>(
         &mut self,
         name: String,
         dtype: Dtype,
@@ -186,6 +186,11 @@ impl Tensors {
         values: impl Iterator<Item = [u8; N]>,
     ) {
         self.0.push((name, Numbers { dtype, shape, bytes: values.flatten().collect() }));
+    }
+
+    /// The file's bytes.
+    pub fn serialize(self, path: &Path) -> Result<Vec<u8>> {
+        safetensors::serialize(self.0, None).map_err(|error| damaged(path, error.to_string()))
     }
 
     fn table(&mut self, i: usize, policy: &TabularPolicy) -> Kind {

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::about::About;
 use crate::error::{Error, Result};
 use crate::log::LogLine;
-use crate::{Directory, Log, LogDigest, files, policies};
+use crate::{Directory, Log, LogDigest, files, policies, visits};
 
 /// An outcome as one JSON object, in the order that other programs rely on.
 #[derive(Debug, Serialize)]
@@ -275,6 +275,7 @@ pub(crate) fn write(
     log: LogDigest,
 ) -> Result<()> {
     policies::save(directory, &outcome.mixture)?;
+    visits::save(directory, problem, &outcome.mixture)?;
     directory.write_json(files::CERTIFICATE, &Claim::of(outcome))?;
     // The time it took is no part of the result: the same run has the same result.
     let summary = Summary::of(problem, outcome, None);
@@ -318,7 +319,17 @@ pub type Revive = Arc<dyn Fn(&[Tensor]) -> LibraryResult<Act> + Send + Sync>;
 
 /// The outcome of a run that has ended. Policies of the calling program act again where `revive` makes them.
 pub fn read(directory: &Directory, problem: &Problem, revive: Option<&Revive>) -> Result<Outcome> {
-    let (result, Claim { certificate, ceiling }) = read_files(directory, problem)?;
+    outcome(directory, problem, read_files(directory, problem)?, revive)
+}
+
+/// The outcome that a run's files make.
+pub(crate) fn outcome(
+    directory: &Directory,
+    problem: &Problem,
+    (result, claim): (ResultFile, Claim),
+    revive: Option<&Revive>,
+) -> Result<Outcome> {
+    let Claim { certificate, ceiling } = claim;
     let objective = objective(directory, problem, result.objective.as_ref(), ceiling)?;
     let about: About = directory.read_json(files::RUN)?;
     let lines = Log::read(directory, &result.log)?;

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::log::LogLine;
 use crate::policies::{self, MANIFEST};
 use crate::result::{self, Claim, ResultFile, Revive, Summary, must_act, result_file};
-use crate::{Directory, Log, files};
+use crate::{Directory, Log, files, visits};
 
 const SEALED: &str = "run.json, problem.toml, rounds.jsonl, policies.safetensors, manifest.json, certificate.json and result.json";
 const UNSEALED: &str = "times.json, report.html and tensorboard";
@@ -55,11 +55,12 @@ fn check(
     revive: Option<&Revive>,
     lines: &mut Vec<String>,
 ) -> Result<String> {
-    let outcome = result::read(directory, problem, revive)?;
-    must_act(&outcome.mixture)?;
     let (stated, claim) = result::read_files(directory, problem)?;
+    let (log, counts) = (stated.log.clone(), counts(&stated));
+    let outcome = result::outcome(directory, problem, (stated, claim.clone()), revive)?;
+    must_act(&outcome.mixture)?;
     let certificate = &claim.certificate;
-    let rounds = Log::read(directory, &stated.log)?;
+    let rounds = Log::read(directory, &log)?;
     lines.extend(problem.statements().map(|statement| format!("claim   {statement}")));
     if let Some(objective) = problem.objective() {
         lines.push(format!("claim   {} {}", objective.direction.word(), objective.statement()));
@@ -82,7 +83,6 @@ fn check(
     // What went wrong may have taken steps that no round tells of, and so does a network that is learnt without rounds.
     let is_untold = method.rounds().is_none() && method.is_learning(problem);
     let samples = if outcome.failure().is_some() || is_untold { outcome.samples } else { last.1 };
-    let counts = (stated.oracle_calls, stated.samples, stated.policies, stated.evaluation_samples);
     let most = budget.rounds.unwrap_or(usize::MAX);
     if outcome.rounds > most {
         return Err(refuted(format!(
@@ -105,20 +105,36 @@ fn check(
     if outcome.evaluation.is_some() != is_expected {
         return Err(refuted("the result speaks of episodes where none were played, or leaves them out"));
     }
-    let (summary, result) = (Summary::of(problem, &outcome, None), result_file(&outcome, stated.log));
-    says_nothing_else(directory, &summary, &result, &claim)?;
+    let (summary, result) = (Summary::of(problem, &outcome, None), result_file(&outcome, log));
+    let written = result::File { summary: &summary, result: &result };
+    let is_as_written = directory
+        .is_as_written(files::CERTIFICATE, &claim)
+        .and_then(|()| directory.is_as_written(files::RESULT, &written));
+    // What is written as it should be says what it should.
+    if is_as_written.is_err() {
+        says_nothing_else(directory, &summary, &result, &claim)?;
+    }
+    let accepted = visits::accept(directory, problem, &outcome.mixture);
+    if accepted > 0 {
+        let policies = count(accepted, "policy visits", "policies visit");
+        lines.push(format!("ok      what {policies}, by what flows into every state and out of it"));
+    }
     let checked = appropo::verify::verify(problem, &outcome, episodes.unwrap_or(seed.wrapping_add(1)))?;
     let of_logs = appropo::verify::verify_off_policy(problem, method, &outcome)?;
     lines.extend(checked.into_iter().chain(of_logs).map(|line| format!("ok      {line}")));
     directory.is_as_written(files::RUN, &about)?;
     directory.is_as_written(MANIFEST, &policies::manifest(directory)?)?;
-    directory.is_as_written(files::CERTIFICATE, &claim)?;
-    directory.is_as_written(files::RESULT, &result::File { summary: &summary, result: &result })?;
+    is_as_written?;
     Ok(match certificate.verdict {
         Verdict::Feasible => "feasible".into(),
         Verdict::Infeasible => format!("infeasible by at least {:?}", certificate.lower_bound),
         Verdict::Undecided => "undecided, as it says".into(),
     })
+}
+
+/// What a result counts: rounds, samples, policies and evaluation samples.
+fn counts(stated: &ResultFile) -> (usize, u64, usize, u64) {
+    (stated.oracle_calls, stated.samples, stated.policies, stated.evaluation_samples)
 }
 
 fn counted(rounds: &[LogLine]) -> Result<()> {

@@ -39,6 +39,23 @@ pub(crate) fn scale(x: &mut [f64], a: f64) {
     }
 }
 
+/// Unlike `f64::max`, this keeps NaN.
+pub(crate) fn larger(largest: f64, value: f64) -> f64 {
+    if largest.is_nan() || value <= largest { largest } else { value }
+}
+
+/// The largest size of an entry.
+pub(crate) fn largest(values: &[f64]) -> f64 {
+    let (chunks, rest) = values.as_chunks::<8>();
+    let mut most = [0.0; 8];
+    for chunk in chunks {
+        for i in 0..8 {
+            most[i] = larger(most[i], chunk[i].abs());
+        }
+    }
+    rest.iter().chain(&most).fold(0.0, |most, value| larger(most, value.abs()))
+}
+
 /// A bound on the rounding of a sum of so many products and a few operations after it, relative to the sum of their
 /// sizes: each operation moves its result by at most half of ε.
 pub(crate) fn rounding(terms: usize) -> f64 {

@@ -2,7 +2,7 @@ use super::ValueFunction;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::measurement::Discounting;
-use crate::vector::rounding;
+use crate::vector::{largest, rounding};
 
 /// A lower bound on min λ·Z̄(π) that holds for any `witness`, by its Bellman residual, in one sweep.
 ///
@@ -25,25 +25,30 @@ pub fn least_payoff(
     let (longest_row, longest_outcome) = model.longest_sums();
     let zero = vec![0.0; states];
     let residual = |values: &[f64], later: &[f64]| {
-        let mut largest = 0.0f64;
+        // States without decisions are worth 0.
+        let worth = |(value, decides): (&f64, &bool)| if *decides { *value } else { 0.0 };
+        let later: Vec<f64> = later.iter().zip(decisions).map(worth).collect();
+        // More than the sizes that any sum is made of.
+        let most = 2.0 * (largest(values) + largest(&later) + largest(&sizes));
+        let margin = rounding(longest_row + longest_outcome) * most;
+        let mut found = 0.0f64;
         for s in (0..states).filter(|&s| decisions[s]) {
             for choice in model.choices_of(s) {
                 let row = model.outcomes_of(choice);
-                let future = |next: u32| if decisions[next as usize] { later[next as usize] } else { 0.0 };
-                let (mut plain, mut size) = (-values[s], values[s].abs());
+                let mut plain = -values[s];
                 for t in row {
-                    let (future, outcome) = (future(t.next), t.outcome as usize);
-                    plain += t.probability * (gamma * future - payoffs[outcome]);
-                    size += t.probability * (future.abs() + sizes[outcome]);
+                    plain += t.probability * (gamma * later[t.next as usize] - payoffs[t.outcome as usize]);
                 }
                 // Most actions are so much worse that plain numbers show it.
-                if plain + rounding(row.len() + longest_outcome) * size <= largest {
+                if plain + margin <= found {
                     continue;
                 }
-                let mut sum = Sum::default();
+                let (mut sum, mut size) = (Sum::default(), values[s].abs());
                 sum.add(-values[s]);
                 for t in row {
-                    sum.add_product(t.probability, gamma, future(t.next));
+                    let future = later[t.next as usize];
+                    size += t.probability * (future.abs() + sizes[t.outcome as usize]);
+                    sum.add_product(t.probability, gamma, future);
                     for &(i, z) in model.outcome(t.outcome) {
                         sum.add_product(-t.probability, lam[i as usize], z);
                     }
@@ -52,10 +57,10 @@ pub fn least_payoff(
                 let terms = row.len() * (longest_outcome + 1);
                 let excess = excess + rounding(2 * terms).powi(2) * size + f64::EPSILON * excess.abs();
                 // NaN must not pass for a proof.
-                largest = if excess.is_nan() { f64::INFINITY } else { largest.max(excess) };
+                found = if excess.is_nan() { f64::INFINITY } else { found.max(excess) };
             }
         }
-        largest
+        found
     };
     let at_start = |values: &[f64]| mean(decisions, values, model.start().iter().copied());
     let excess: f64 = if discounting.horizon().is_some() {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::spec::{EnvEntry, HORIZON, SEED, at, map_text};
-use super::{Grid, TabularMdp, World};
+use super::{Grid, TabularMdp, Transition, World};
 use crate::error::{Error, Result, in_range, not_too_large};
 use crate::measurement::Measures;
 use crate::options::{Key, Kind, Range};
@@ -36,6 +36,8 @@ pub fn world(map_name_or_text: &str, slip: f64) -> Result<World> {
     let cells = grid.cells.len();
     let measures = Measures::new([("failure", 1), ("reward", 1), ("steps", 1), ("visits", cells)]);
     let mut model = TabularMdp::builder(cells, MOVES.len(), measures);
+    // What entering a cell measures, once it has been.
+    let mut entered = vec![None; cells];
     for cell in 0..cells {
         match grid.cells[cell] {
             'S' => model.start(cell, 1.0),
@@ -52,14 +54,15 @@ pub fn world(map_name_or_text: &str, slip: f64) -> Result<World> {
                 'G' => (0.0, 0.0),
                 _ => (0.0, STEP_REWARD),
             };
-            (next, [(0, failure), (1, reward), (2, 1.0), (3 + next, 1.0)])
+            let z = [(0, failure), (1, reward), (2, 1.0), (3 + next, 1.0)];
+            (next as u32, *entered[next].get_or_insert_with(|| model.outcome(&z)))
         });
         for action in 0..MOVES.len() {
-            for (direction, (next, z)) in arrivals.iter().enumerate() {
+            for (direction, &(next, outcome)) in arrivals.iter().enumerate() {
                 let chosen = if direction == action { 1.0 - slip } else { 0.0 };
                 let probability = chosen + slip / MOVES.len() as f64;
                 if probability > 0.0 {
-                    model.transition((cell, action), probability, *next, z);
+                    model.push((cell, action), Transition { probability, next, outcome });
                 }
             }
         }

@@ -141,6 +141,11 @@ impl Rows {
         }
     }
 
+    /// The most transitions of a row.
+    pub fn longest(&self) -> usize {
+        self.first.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0) as usize
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
         (0..self.len()).map(|choice| self.get(choice))
     }

@@ -204,8 +204,7 @@ impl TabularMdp {
 
     /// The most transitions of a choice, and the most entries of an outcome.
     pub(crate) fn longest_sums(&self) -> (usize, usize) {
-        let rows = self.shape.rows.iter().map(|row| row.len());
-        (rows.max().unwrap_or(0), self.outcomes.iter().map(<[_]>::len).max().unwrap_or(0))
+        (self.shape.rows.longest(), self.outcomes.iter().map(<[_]>::len).max().unwrap_or(0))
     }
 
     /// The expected scalar reward −λ·z of every choice.
@@ -403,10 +402,20 @@ impl TabularMdpBuilder {
         next: usize,
         z: &[(usize, f64)],
     ) -> &mut Self {
-        let outcome = self.outcomes.find_or_add(z);
+        let outcome = self.outcome(z);
         // A wrong index is kept for `build` to report.
-        let key = (narrow(state), narrow(action));
-        self.rows.push(key, Transition { probability, next: narrow(next), outcome });
+        let next = narrow(next);
+        self.push((state, action), Transition { probability, next, outcome })
+    }
+
+    /// The number of the outcome that measures `z`, for worlds that know when it comes again.
+    pub(super) fn outcome(&mut self, z: &[(usize, f64)]) -> u32 {
+        self.outcomes.find_or_add(z)
+    }
+
+    /// Adds a transition whose outcome has its number.
+    pub(super) fn push(&mut self, (state, action): (usize, usize), transition: Transition) -> &mut Self {
+        self.rows.push((narrow(state), narrow(action)), transition);
         self
     }
 

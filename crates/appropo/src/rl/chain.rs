@@ -1,10 +1,9 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::sweeps::largest;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
-use crate::vector::add_scaled;
+use crate::vector::{add_scaled, largest};
 
 /// I − γP for the Markov chain that a policy makes of a model, over the decision states.
 ///

@@ -11,6 +11,7 @@ mod end_components;
 mod ending;
 mod endless_classes;
 pub(crate) mod fitted;
+mod flow;
 mod frame;
 mod graph;
 mod learner;

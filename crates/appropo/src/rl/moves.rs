@@ -5,10 +5,9 @@ use sha2::{Digest, Sha256};
 
 use super::Plan;
 use super::chain::Chain;
-use super::sweeps::largest;
 use crate::env::TabularMdp;
 use crate::error::Result;
-use crate::vector::add_scaled;
+use crate::vector::{add_scaled, dot, largest};
 
 /// Decision states up to which a model is copied.
 pub(super) const SMALL: usize = 1 << 11;
@@ -238,8 +237,8 @@ fn eliminate(band: &mut [f64], (below, above): (usize, usize), x: &mut [f64]) {
         }
     }
     for (k, row) in band.chunks_exact(width).enumerate().rev() {
-        let row = &row[below..];
-        let known: f64 = row[1..].iter().zip(&x[k + 1..]).map(|(entry, x)| entry * x).sum();
-        x[k] = (x[k] - known) / row[0];
+        let after = above.min(count - 1 - k);
+        let known = dot(&row[below + 1..][..after], &x[k + 1..][..after]);
+        x[k] = (x[k] - known) / row[below];
     }
 }

@@ -2,6 +2,7 @@ use sha2::{Digest, Sha256};
 
 use super::chain::{Chain, chosen, taken};
 use super::endless_classes::EndlessClasses;
+use super::flow;
 use super::walk::Walk;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
@@ -24,6 +25,9 @@ pub struct Occupancy {
     /// Policies that stay somewhere for ever, and policies.
     endless: (usize, usize),
 }
+
+/// How far visits may be off, relative to all of them, to be taken for a policy's. Measurements are compared with 1e-7.
+const ACCURACY: f64 = 1e-10;
 
 /// What one policy visits.
 struct Visits {
@@ -115,6 +119,47 @@ impl Occupancy {
         Ok(Self { states, actions, mass, share, is_infinite, endless: (usize::from(!ends), 1) })
     }
 
+    /// The discounted number of times that a policy visits each state; `None` where there is a horizon or no discount.
+    /// [`accept_visits`](Self::accept_visits) checks it in one sweep, where finding it takes a linear solve.
+    pub fn visits(
+        model: &TabularMdp,
+        discounting: &Discounting,
+        policy: &TabularPolicy,
+    ) -> Result<Option<Vec<f64>>> {
+        if !is_summed(discounting) {
+            return Ok(None);
+        }
+        Self::of(model, discounting, policy)?;
+        // It was remembered just now.
+        let found = model
+            .remembered(fingerprint(discounting.gamma(), policy), || Err::<Visits, _>(Error::NoTable))?;
+        Ok(Some(found.visits.clone()))
+    }
+
+    /// Whether these surely are the visits of a policy, but for 1e-10 of them all. Then they are remembered, and the policy's
+    /// occupancy is known without a linear solve. Whatever else they are changes nothing.
+    pub fn accept_visits(
+        model: &TabularMdp,
+        discounting: &Discounting,
+        policy: &TabularPolicy,
+        visits: Vec<f64>,
+    ) -> bool {
+        let gamma = discounting.gamma();
+        if !is_summed(discounting) || policy.stages() != 1 || policy.states() < model.states() {
+            return false;
+        }
+        let bound = match policy.actions_taken() {
+            Some(actions) => flow::error_bound(model, gamma, |s| taken(model, actions, s), &visits),
+            None => {
+                let probability = |s: usize, a: usize| policy.probability(0, s, a);
+                flow::error_bound(model, gamma, |s| chosen(model, probability, s), &visits)
+            }
+        };
+        let is_close = bound.is_finite() && bound <= ACCURACY * visits.iter().sum::<f64>();
+        let visits = Visits { visits, staying: Vec::new(), ends: true };
+        is_close && model.remembered(fingerprint(gamma, policy), || Ok(visits)).is_ok()
+    }
+
     /// The occupancy of a mixed policy: the weighted sum of its parts'.
     pub fn of_mixture(model: &TabularMdp, discounting: &Discounting, mixture: &Mixed) -> Result<Self> {
         let entries = model.states() * model.actions() * discounting.horizon().unwrap_or(1);
@@ -183,6 +228,11 @@ impl Occupancy {
     }
 }
 
+/// Whether visits add up over steps without end to a number.
+fn is_summed(discounting: &Discounting) -> bool {
+    discounting.gamma() < 1.0 && discounting.horizon().is_none()
+}
+
 /// The share of time in each state among which a policy stays for ever, where `visits` has those that enter.
 fn times(model: &TabularMdp, visits: &[f64], policy: impl Fn(usize, usize) -> f64) -> Result<Vec<f64>> {
     let Some(classes) = EndlessClasses::new(model, model.decision_states(), &policy) else {
@@ -249,6 +299,36 @@ mod tests {
             assert!(!keys.contains(&key));
             keys.push(key);
             selected.remembered(key, || Err::<Visits, _>(Error::NoTable)).unwrap();
+        }
+    }
+    /// Visits that are a policy's are taken as they are; those of another policy, altered ones and what is no number change
+    /// nothing.
+    #[test]
+    fn visits_are_accepted_by_their_flow() {
+        let fresh = || mars_rover::world("sparse-30x30", 0.05).unwrap().model;
+        let discounting = Discounting::new(0.999, None).unwrap();
+        let right = TabularPolicy::deterministic(900, 4, vec![2; 900]).unwrap();
+        let random = TabularPolicy::uniform(900, 4);
+        for (policy, other) in [(&right, &random), (&random, &right)] {
+            let visits = |policy| Occupancy::visits(&fresh(), &discounting, policy).unwrap().unwrap();
+            let (own, wrong) = (visits(policy), visits(other));
+            let solved = Occupancy::of(&fresh(), &discounting, policy).unwrap();
+            let model = fresh();
+            assert!(!Occupancy::accept_visits(&model, &discounting, policy, wrong));
+            assert!(!Occupancy::accept_visits(&model, &discounting, policy, own[1..].to_vec()));
+            let most = (0..900).max_by(|a, b| own[*a].total_cmp(&own[*b])).unwrap();
+            let rock = (0..900).find(|&s| model.is_terminal(s)).unwrap();
+            for (place, value) in
+                [(most, own[most] * (1.0 + 1e-9)), (most, f64::NAN), (most, f64::INFINITY), (rock, 1e-3)]
+            {
+                let mut altered = own.clone();
+                altered[place] = value;
+                assert!(!Occupancy::accept_visits(&model, &discounting, policy, altered), "{place}: {value}");
+            }
+            assert!(Occupancy::of(&model, &discounting, policy).unwrap() == solved);
+            let model = fresh();
+            assert!(Occupancy::accept_visits(&model, &discounting, policy, own));
+            assert!(Occupancy::of(&model, &discounting, policy).unwrap() == solved);
         }
     }
 }

@@ -1,9 +1,10 @@
 use super::Plan;
 use super::chain::Chain;
 use super::moves::{Moves, SMALL};
-use super::sweeps::{Ended, Sweeps, largest};
+use super::sweeps::{Ended, Sweeps};
 use crate::env::TabularMdp;
 use crate::error::Result;
+use crate::vector::largest;
 
 /// Policies that are evaluated before giving up.
 const ROUNDS: usize = 1000;

@@ -4,9 +4,10 @@ use super::Plan;
 use super::chain::{Chain, taken};
 use super::graph::successors;
 use super::quotient::Quotient;
-use super::sweeps::{Sweeps, largest};
+use super::sweeps::Sweeps;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
+use crate::vector::largest;
 
 /// Policies that are evaluated before giving up.
 const ROUNDS: usize = 1000;

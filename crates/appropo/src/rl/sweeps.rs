@@ -3,6 +3,7 @@ use std::panic::resume_unwind;
 use std::thread::available_parallelism;
 
 use crate::env::{Successors, TabularMdp};
+use crate::vector::{larger, largest};
 
 /// States of a block: few enough that a region which is done is left alone, many enough that blocks cost nothing.
 const BLOCK: usize = 64;
@@ -13,6 +14,10 @@ const PARTS: usize = 4;
 const LEAST_PART: usize = 1 << 14;
 /// Sweeps between two looks at how fast they are.
 const SPAN: usize = 10;
+/// Sweeps of which one looks at all choices of a state; the others take the choice that it found best (Puterman and Shin 1978).
+/// It is odd, so that every choice is looked at upward and downward. The first few sweeps look at all choices.
+const CYCLE: usize = 3;
+const FIRST: usize = 4;
 /// Decision states up to which a policy is evaluated about as fast as a few sweeps take.
 const SMALL: usize = 1 << 11;
 /// The change left by a span, relative to that of the span before, above which policies are better evaluated.
@@ -36,6 +41,8 @@ pub(super) struct Sweeps<'a> {
     first: Vec<u32>,
     readers: Vec<u32>,
     is_open: Vec<bool>,
+    /// The choice of each state that was best when all were looked at.
+    taken: Vec<u32>,
     /// Blocks of a part.
     part: usize,
     threads: usize,
@@ -66,6 +73,7 @@ impl<'a> Sweeps<'a> {
         let states: Vec<u32> = range.clone().filter(|&s| decisions[s]).map(|s| s as u32).collect();
         let (first, readers) = readers(model, range.clone(), &states);
         let is_open = vec![true; states.len().div_ceil(BLOCK)];
+        let taken = states.iter().map(|&s| model.choices_of(s as usize).start as u32).collect();
         let parts = PARTS.min(states.len() / LEAST_PART).max(1);
         let part = is_open.len().div_ceil(parts).max(1);
         let mut is_plain = Vec::with_capacity(states.len());
@@ -91,6 +99,7 @@ impl<'a> Sweeps<'a> {
             first,
             readers,
             is_open,
+            taken,
             part,
             threads,
             before,
@@ -110,10 +119,14 @@ impl<'a> Sweeps<'a> {
         let (mut before, mut count) = (f64::INFINITY, 0);
         loop {
             let mut change = 0.0;
-            for _ in 0..SPAN {
+            for sweep in 0..SPAN {
                 let is_full = self.is_open.iter().all(|is_open| *is_open);
                 let rounding = self.rounding * largest(&values[self.range.clone()]);
-                change = self.sweep(values, rounding);
+                if count + sweep >= FIRST && sweep % CYCLE > 0 {
+                    self.sweep::<false>(values, rounding);
+                    continue;
+                }
+                change = self.sweep::<true>(values, rounding);
                 if change <= rounding {
                     // Changes that are too small to pass on may have added up.
                     if is_full {
@@ -136,7 +149,7 @@ impl<'a> Sweeps<'a> {
         self.is_open.fill(true);
         for _ in 0..SPAN {
             let rounding = self.rounding * largest(&values[self.range.clone()]);
-            if self.sweep(values, rounding) <= rounding {
+            if self.sweep::<true>(values, rounding) <= rounding {
                 return;
             }
         }
@@ -149,7 +162,7 @@ impl<'a> Sweeps<'a> {
             let mut change = 0.0;
             for _ in 0..SPAN {
                 self.is_open.fill(true);
-                change = self.sweep(values, 0.0);
+                change = self.sweep::<true>(values, 0.0);
             }
             if !(change > 0.0 && change < 0.5 * before) {
                 return;
@@ -158,29 +171,30 @@ impl<'a> Sweeps<'a> {
         }
     }
 
-    /// One sweep, in the other direction than the one before. Returns the largest change.
-    fn sweep(&mut self, values: &mut [f64], rounding: f64) -> f64 {
+    /// One sweep, in the other direction than the one before, over all choices or those that are taken. Returns the largest change.
+    fn sweep<const ALL: bool>(&mut self, values: &mut [f64], rounding: f64) -> f64 {
         self.is_upward = !self.is_upward;
-        let mut is_open = std::mem::take(&mut self.is_open);
+        let (mut is_open, mut taken) = (std::mem::take(&mut self.is_open), std::mem::take(&mut self.taken));
         let mut parts = Vec::with_capacity(PARTS);
         if is_open.len() > self.part {
             self.before.resize(values.len(), 0.0);
             self.before.copy_from_slice(values);
         }
         let (mut rest, mut start) = (values, 0);
-        for (i, is_open) in is_open.chunks_mut(self.part).enumerate() {
+        let chunks = is_open.chunks_mut(self.part).zip(taken.chunks_mut(self.part * BLOCK));
+        for (i, (is_open, taken)) in chunks.enumerate() {
             let block = i * self.part;
             let end =
                 self.states.get((block + is_open.len()) * BLOCK).map_or(start + rest.len(), |s| *s as usize);
             let (values, after) = rest.split_at_mut(end - start);
-            parts.push(Part { block, is_open, start, values });
+            parts.push(Part { block, is_open, taken, start, values });
             (rest, start) = (after, end);
         }
         let sweeps = &*self;
         // Which thread sweeps a part changes nothing.
         let each = parts.len().div_ceil(self.threads.max(1)).max(1);
         let work = |parts: &mut [Part]| -> Vec<(f64, Vec<u32>)> {
-            parts.iter_mut().map(|part| part.sweep(sweeps, rounding)).collect()
+            parts.iter_mut().map(|part| part.sweep::<ALL>(sweeps, rounding)).collect()
         };
         let swept: Vec<(f64, Vec<u32>)> = std::thread::scope(|scope| {
             let mut shares = parts.chunks_mut(each);
@@ -195,7 +209,7 @@ impl<'a> Sweeps<'a> {
             opened.into_iter().for_each(|block| is_open[block as usize] = true);
             largest = larger(largest, change);
         }
-        self.is_open = is_open;
+        (self.is_open, self.taken) = (is_open, taken);
         largest
     }
 
@@ -228,6 +242,7 @@ struct Part<'v> {
     /// The first block.
     block: usize,
     is_open: &'v mut [bool],
+    taken: &'v mut [u32],
     /// The first state.
     start: usize,
     values: &'v mut [f64],
@@ -235,7 +250,7 @@ struct Part<'v> {
 
 impl Part<'_> {
     /// The largest change, and the blocks of other parts that have to be looked at again.
-    fn sweep(&mut self, sweeps: &Sweeps, rounding: f64) -> (f64, Vec<u32>) {
+    fn sweep<const ALL: bool>(&mut self, sweeps: &Sweeps, rounding: f64) -> (f64, Vec<u32>) {
         let (count, mut largest, mut opened) = (self.is_open.len(), 0.0, Vec::new());
         // A state waits for the value of the one before it. Two blocks far apart wait side by side.
         let half = count.div_ceil(2);
@@ -245,18 +260,18 @@ impl Part<'_> {
                 i.filter(|&i| self.is_open.get(i) == Some(&true))
             };
             let (first, second) = (open(i), open(i + half));
-            let changes = self.visit_blocks(sweeps, [first, second]);
+            let changes = self.visit_blocks::<ALL>(sweeps, [first, second]);
             for (i, change) in [first, second].into_iter().zip(changes) {
                 let Some(i) = i else { continue };
                 largest = larger(largest, change);
-                self.pass_on(sweeps, i, !(change <= rounding), &mut opened);
+                self.pass_on::<ALL>(sweeps, i, !(change <= rounding), &mut opened);
             }
         }
         (largest, opened)
     }
 
     /// Visits the states of up to two blocks. Returns the largest change in each.
-    fn visit_blocks(&mut self, sweeps: &Sweeps, blocks: [Option<usize>; 2]) -> [f64; 2] {
+    fn visit_blocks<const ALL: bool>(&mut self, sweeps: &Sweeps, blocks: [Option<usize>; 2]) -> [f64; 2] {
         let places = blocks.map(|i| {
             let start = i.map_or(sweeps.states.len(), |i| (self.block + i) * BLOCK);
             start..sweeps.states.len().min(start + BLOCK)
@@ -266,16 +281,22 @@ impl Part<'_> {
             for (places, change) in places.iter().zip(&mut changes) {
                 if step < places.len() {
                     let place = if sweeps.is_upward { places.end - 1 - step } else { places.start + step };
-                    *change = larger(*change, self.visit(sweeps, place));
+                    *change = larger(*change, self.visit::<ALL>(sweeps, place));
                 }
             }
         }
         changes
     }
 
-    /// Closes a block whose values have settled, and opens those that depend on one whose values have not.
-    fn pass_on(&mut self, sweeps: &Sweeps, i: usize, has_changed: bool, opened: &mut Vec<u32>) {
-        self.is_open[i] = has_changed || sweeps.first.is_empty();
+    /// Closes a block whose values have settled for all choices, and opens those that depend on one whose values have not.
+    fn pass_on<const ALL: bool>(
+        &mut self,
+        sweeps: &Sweeps,
+        i: usize,
+        has_changed: bool,
+        opened: &mut Vec<u32>,
+    ) {
+        self.is_open[i] = has_changed || !ALL || sweeps.first.is_empty();
         if !has_changed || sweeps.first.is_empty() {
             return;
         }
@@ -291,19 +312,40 @@ impl Part<'_> {
 
     /// Gives the state in this place its best value, given those of the others. Returns the change.
     #[inline]
-    fn visit(&mut self, sweeps: &Sweeps, place: usize) -> f64 {
+    fn visit<const ALL: bool>(&mut self, sweeps: &Sweeps, place: usize) -> f64 {
         let state = sweeps.states[place] as usize;
-        let best = if sweeps.is_plain[place] {
+        let taken = place - self.block * BLOCK;
+        let (choice, best) = if sweeps.is_plain[place] {
             let value = |choice: usize| {
                 let future = sweeps.successors.expectation(choice, |next| self.values[next - self.start]);
                 sweeps.rewards[choice] + sweeps.gamma * future
             };
-            greatest(sweeps.model.choices_of(state).map(value))
+            self.best::<ALL>(sweeps, state, taken, value)
         } else {
-            greatest(sweeps.model.choices_of(state).map(|choice| self.backup(sweeps, state, choice)))
+            self.best::<ALL>(sweeps, state, taken, |choice| self.backup(sweeps, state, choice))
         };
+        self.taken[taken] = choice;
         let value = &mut self.values[state - self.start];
         (std::mem::replace(value, best) - best).abs()
+    }
+
+    /// The best choice of a state and its value, or those of the choice that is taken.
+    #[inline(always)]
+    fn best<const ALL: bool>(
+        &self,
+        sweeps: &Sweeps,
+        state: usize,
+        taken: usize,
+        value: impl Fn(usize) -> f64,
+    ) -> (u32, f64) {
+        let taken = self.taken[taken];
+        if !ALL {
+            return (taken, value(taken as usize));
+        }
+        sweeps.model.choices_of(state).fold((taken, f64::NEG_INFINITY), |best, choice| {
+            let value = value(choice);
+            if value > best.1 { (choice as u32, value) } else { best }
+        })
     }
 
     /// The value of a choice that may lead to its own state or to another part.
@@ -320,10 +362,6 @@ impl Part<'_> {
         let value = sweeps.rewards[choice] + sweeps.gamma * future;
         if stay > 0.0 { value / (1.0 - sweeps.gamma * stay) } else { value }
     }
-}
-
-fn greatest(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(f64::NEG_INFINITY, |best, value| if value > best { value } else { best })
 }
 
 /// For each block of states, the other blocks that depend on it.
@@ -374,23 +412,6 @@ fn readers(model: &TabularMdp, range: Range<usize>, states: &[u32]) -> (Vec<u32>
         }
     }
     (first, readers)
-}
-
-/// Unlike `f64::max`, this keeps NaN.
-fn larger(largest: f64, value: f64) -> f64 {
-    if largest.is_nan() || value <= largest { largest } else { value }
-}
-
-/// The largest size of an entry.
-pub(super) fn largest(values: &[f64]) -> f64 {
-    let (chunks, rest) = values.as_chunks::<8>();
-    let mut most = [0.0; 8];
-    for chunk in chunks {
-        for i in 0..8 {
-            most[i] = larger(most[i], chunk[i].abs());
-        }
-    }
-    rest.iter().chain(&most).fold(0.0, |most, value| larger(most, value.abs()))
 }
 
 #[cfg(test)]

@@ -102,10 +102,8 @@ impl Hull {
         let mut violation = f64::INFINITY;
         for _ in 0..STEPS {
             let shift: Vec<f64> = y.iter().map(|y| y / rho).collect();
-            self.minimize(
-                &Smooth { set, linear: &linear, shift: &shift, concave: Some((f, 1.0 / rho)) },
-                STEPS,
-            )?;
+            let smooth = Smooth { set, linear: &linear, shift: &shift, concave: Some((f, 1.0 / rho)) };
+            self.minimize(&smooth, false)?;
             let moved: Vec<f64> = self.point.iter().zip(&shift).map(|(x, s)| x + s).collect();
             project(set, &moved, &mut nearest)?;
             *y = difference(&moved, &nearest).iter().map(|apart| rho * apart).collect();
