@@ -64,8 +64,9 @@ impl Cpo {
     }
 
     fn learner(&self, problem: &Problem) -> Result<Learned> {
-        let aim = WithinSet::new(Arc::clone(problem.target().set()), problem.objective().is_some())?;
-        let learner = TrustRegion { options: self.options.clone(), aim: Arc::new(aim) };
+        let is_leaning = problem.objective().is_some();
+        let aim = Arc::new(WithinSet::new(Arc::clone(problem.target().set()), is_leaning)?);
+        let learner = TrustRegion { options: self.options.clone(), aim, is_leaning };
         Ok(Learned { learner: Arc::new(learner), options: LearnedOptions::default() })
     }
 }

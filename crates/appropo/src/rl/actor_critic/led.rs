@@ -28,10 +28,10 @@ impl Led {
             ..TrustRegionOptions::default()
         };
         let (sizes, rng) = (Sizes::of(&context.envs), random::split(&mut context.rng));
-        let actor_critic = leading.actor_critic(context.env, limit, samples);
+        let actor_critic = leading.actor_critic(context.env, limit, 0);
         let leader = ActorCritic::without_envs(&sizes, gamma, limit, actor_critic, rng)?;
         let mut leader = leader.within_budget(samples, finite_horizon);
-        leader.region = Some(Region::new(leading, aim, gamma, sizes.dim));
+        leader.region = Some(Region::new(leading, aim, gamma));
         Ok(Self { learner: ActorCritic::in_context(context, options)?, leader, is_leading: false })
     }
 

@@ -7,17 +7,23 @@ use crate::rl::EpisodeWindow;
 use crate::state::{Loader, Saver};
 use crate::vector;
 
-/// The trust region of a learner, and what steps within it go by.
+/// The trust region of a learner.
 #[derive(Debug)]
 pub(super) struct Region {
     pub options: TrustRegionOptions,
     pub aim: Arc<dyn Aim>,
     pub discount: f64,
+    lean: Option<Lean>,
+}
+
+/// Keeps a policy back from the edge that an objective leads it across.
+#[derive(Debug)]
+struct Lean {
     /// Where a batch ends few episodes, those before it tell what the policy measures as well: steps are short.
     recent: EpisodeWindow,
     /// What measurements count as more than they are. It grows while they lie outside the set and falls while they lie inside:
     /// steps that are expected to end at the edge end outside on average.
-    lean: Vec<f64>,
+    by: Vec<f64>,
 }
 
 /// Episodes that tell what a policy measures, at least. By one alone, a policy that measures little most of the time and much
@@ -32,15 +38,19 @@ const MARGIN: f64 = 3.0;
 const FRESH: u64 = 10;
 
 impl Region {
-    /// For so many measurements.
-    pub fn new(options: TrustRegionOptions, aim: Arc<dyn Aim>, discount: f64, dim: usize) -> Self {
-        Self { options, aim, discount, recent: EpisodeWindow::new(RECENT, dim), lean: vec![0.0; dim] }
+    /// Steps go by what the episodes of a batch measured.
+    pub fn new(options: TrustRegionOptions, aim: Arc<dyn Aim>, discount: f64) -> Self {
+        Self { options, aim, discount, lean: None }
+    }
+
+    /// The same for so many measurements, keeping back from the edge.
+    pub fn leaning(self, dim: usize) -> Self {
+        Self { lean: Some(Lean { recent: EpisodeWindow::new(RECENT, dim), by: vec![0.0; dim] }), ..self }
     }
 
     /// Forgets a policy.
     pub fn clear(&mut self) {
-        self.recent.clear();
-        self.lean.fill(0.0);
+        self.lean.iter_mut().for_each(Lean::clear);
     }
 
     /// What the policy counts as measuring after a batch of so many steps, in which the last episodes of a window ended.
@@ -51,7 +61,34 @@ impl Region {
         steps: usize,
         budget: Option<u64>,
     ) -> Vec<f64> {
-        let mut latest = Estimate::new(self.lean.len());
+        let Some(lean) = &mut self.lean else { return window.mean_of_latest(ended) };
+        let fresh =
+            budget.map_or(f64::INFINITY, |samples| (samples / FRESH) as f64 * ended as f64 / steps as f64);
+        lean.measured(window, ended, MARGIN / fresh.max(1.0).sqrt(), self.aim.as_ref())
+    }
+
+    pub fn save(&self, to: &mut Saver) {
+        if let Some(Lean { recent, by }) = &self.lean {
+            recent.save(to);
+            to.put_all(by);
+        }
+    }
+
+    pub fn load(&mut self, from: &mut Loader) -> Result<()> {
+        let Some(Lean { recent, by }) = &mut self.lean else { return Ok(()) };
+        recent.load(from)?;
+        from.get_finite("what measurements count as more", by)
+    }
+}
+
+impl Lean {
+    fn clear(&mut self) {
+        self.recent.clear();
+        self.by.fill(0.0);
+    }
+
+    fn measured(&mut self, window: &EpisodeWindow, ended: usize, margin: f64, aim: &dyn Aim) -> Vec<f64> {
+        let mut latest = Estimate::new(self.by.len());
         window.latest(ended).for_each(|sum| self.recent.add(sum));
         match ended < RECENT {
             true => self.recent.sums().for_each(|sum| latest.add(sum)),
@@ -60,39 +97,27 @@ impl Region {
         let (mut z, spread) = latest.with_spread();
         // Of one episode nobody knows how others differ from it.
         let deviations = if latest.count() > 1 { spread.deviations } else { vec![0.0; z.len()] };
-        let fresh =
-            budget.map_or(f64::INFINITY, |samples| (samples / FRESH) as f64 * ended as f64 / steps as f64);
-        self.lean(&z, &deviations, MARGIN / fresh.max(1.0).sqrt());
-        vector::add_scaled(&mut z, 1.0, &self.lean);
+        self.adjust(&z, &deviations, margin, aim);
+        vector::add_scaled(&mut z, 1.0, &self.by);
         z
     }
 
-    /// lean ← ρ(w − Γ(w)) with w = z + lean/ρ, for a set whose edge is a margin nearer: max(lean + ρ(z + margin − bound), 0) for a
+    /// by ← ρ(w − Γ(w)) with w = z + by/ρ, for a set whose edge is a margin nearer: max(by + ρ(z + margin − bound), 0) for a
     /// bound. It is at most a few times what episodes vary by: what lies far outside would be leant against long after it is back.
-    fn lean(&mut self, z: &[f64], deviations: &[f64], margin: f64) {
-        let mut w: Vec<f64> = z.iter().zip(&self.lean).map(|(z, lean)| z + lean / RATE).collect();
-        let outside = self.aim.outside(&w);
+    fn adjust(&mut self, z: &[f64], deviations: &[f64], margin: f64, aim: &dyn Aim) {
+        let mut w: Vec<f64> = z.iter().zip(&self.by).map(|(z, by)| z + by / RATE).collect();
+        let outside = aim.outside(&w);
         let length = vector::norm(&outside);
         if !(length > 0.0) {
-            self.lean.fill(0.0);
+            self.by.fill(0.0);
             return;
         }
         let along = |(outside, deviation): (&f64, &f64)| (outside * deviation / length).powi(2);
         let deviation = outside.iter().zip(deviations).map(along).sum::<f64>().sqrt();
         vector::add_scaled(&mut w, margin * deviation / length, &outside);
-        self.lean = self.aim.outside(&w);
-        let length = vector::norm(&self.lean);
-        vector::scale(&mut self.lean, RATE.min(MOST_LEAN * deviation / length));
-    }
-
-    pub fn save(&self, to: &mut Saver) {
-        self.recent.save(to);
-        to.put_all(&self.lean);
-    }
-
-    pub fn load(&mut self, from: &mut Loader) -> Result<()> {
-        self.recent.load(from)?;
-        from.get_finite("what measurements count as more", &mut self.lean)
+        self.by = aim.outside(&w);
+        let length = vector::norm(&self.by);
+        vector::scale(&mut self.by, RATE.min(MOST_LEAN * deviation / length));
     }
 }
 
@@ -119,7 +144,11 @@ mod tests {
     }
 
     fn region() -> Region {
-        Region::new(TrustRegionOptions::default(), Arc::new(AtMostFive), 1.0, 2)
+        Region::new(TrustRegionOptions::default(), Arc::new(AtMostFive), 1.0).leaning(2)
+    }
+
+    fn by(region: &Region) -> f64 {
+        region.lean.as_ref().unwrap().by[0]
     }
 
     /// Takes one episode after another, each of them a batch.
@@ -146,12 +175,12 @@ mod tests {
         let mut region = region();
         for (costs, expected) in [(vec![7.0, 9.0], 0.3), (vec![8.0], 0.6)] {
             measured(&mut region, costs, None);
-            assert!((region.lean[0] - expected).abs() < 1e-9, "{:?} instead of {expected}", region.lean);
+            assert!((by(&region) - expected).abs() < 1e-9, "{} instead of {expected}", by(&region));
         }
         // For ever outside, it is no more than a few times what episodes vary by.
         measured(&mut region, [7.0, 9.0].repeat(20), None);
         let deviation = (10.0_f64 / 9.0).sqrt();
-        assert!((region.lean[0] - MOST_LEAN * deviation).abs() < 1e-9, "{:?}", region.lean);
+        assert!((by(&region) - MOST_LEAN * deviation).abs() < 1e-9, "{}", by(&region));
         assert_eq!(measured(&mut region, [0.0; 30], None), [0.0, 7.0]);
     }
 
@@ -162,7 +191,7 @@ mod tests {
         let mut region = region();
         let mut window = EpisodeWindow::new(25, 2);
         [6.0, 4.0].repeat(10).iter().for_each(|cost| window.add(&[*cost, 7.0]));
-        region.lean = vec![1.0, 0.0];
+        region.lean.as_mut().unwrap().by = vec![1.0, 0.0];
         let z = region.measured(&window, 20, 2000, Some(400_000));
         let deviation = (20.0_f64 / 19.0).sqrt();
         let expected = 5.0 + 1.0 + RATE * MARGIN * deviation / 20.0;

@@ -62,6 +62,8 @@ pub struct TrustRegion {
     pub options: TrustRegionOptions,
     /// Where to.
     pub aim: Arc<dyn Aim>,
+    /// Whether to keep back from the edge of where measurements are to be, which an objective leads out of.
+    pub is_leaning: bool,
 }
 
 impl TrustRegionOptions {
@@ -115,7 +117,8 @@ impl MakeLearner for TrustRegion {
         let actor_critic = options.actor_critic(context.env, context.limit, context.samples);
         let (discount, dim) = (context.gamma, context.envs[0].measures().dim());
         let mut learner = ActorCritic::in_context(context, actor_critic)?;
-        learner.region = Some(Region::new(options, Arc::clone(&self.aim), discount, dim));
+        let region = Region::new(options, Arc::clone(&self.aim), discount);
+        learner.region = Some(if self.is_leaning { region.leaning(dim) } else { region });
         Ok(Box::new(learner))
     }
 
