@@ -209,10 +209,7 @@ impl Watched {
             sets: outline::all(problem, history, &self.known(last), &self.scalars, &measures),
             rounds: rounds(history),
             measures,
-            times: match times.total() {
-                0.0 => Vec::new(),
-                _ => report::parts_of_time(&times),
-            },
+            times: report::parts_of_time(&times),
             ..Page::default()
         }
     }

@@ -46,7 +46,7 @@ options! {
 
 pub(super) static ENTRY: MethodEntry = MethodEntry {
     name: Distil::NAME,
-    about: "one policy for the mixture of a run: what \"appropo distil\" writes",
+    about: "one policy for the mixture of a run: what appropo distil writes",
     keys: &[Key::optional(
         Distil::NAME,
         Kind::Table(DistilOptions::KEYS),
