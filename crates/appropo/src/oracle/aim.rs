@@ -53,12 +53,9 @@ impl WithinSet {
 
     /// The longest step straight towards the set.
     fn recovery(&self, z: &[f64], rows: &[Vec<f64>], length: f64) -> Vec<f64> {
-        let z = &z[..self.constraints.dim()];
-        let mut nearest = vec![0.0; z.len()];
-        self.constraints.project(z, &mut nearest);
         let mut step = vec![0.0; rows.len()];
-        for ((row, z), nearest) in rows.iter().zip(z).zip(&nearest) {
-            vector::add_scaled(&mut step, nearest - z, row);
+        for (row, outside) in rows.iter().zip(self.outside(z)) {
+            vector::add_scaled(&mut step, -outside, row);
         }
         let now = vector::norm(&step);
         if now > 0.0 {
