@@ -24,7 +24,9 @@ pub fn least_payoff(
     let (payoffs, sizes) = (model.payoffs(lam), model.payoff_sizes(lam));
     let (longest_row, longest_outcome) = model.longest_sums();
     let zero = vec![0.0; states];
-    let residual = |values: &[f64], later: &[f64]| {
+    // What outcomes pay in twice the digits, once they are needed.
+    let mut precise: Vec<Option<Sum>> = vec![None; payoffs.len()];
+    let mut residual = |values: &[f64], later: &[f64]| {
         // States without decisions are worth 0.
         let worth = |(value, decides): (&f64, &bool)| if *decides { *value } else { 0.0 };
         let later: Vec<f64> = later.iter().zip(decisions).map(worth).collect();
@@ -49,9 +51,14 @@ pub fn least_payoff(
                     let future = later[t.next as usize];
                     size += t.probability * (future.abs() + sizes[t.outcome as usize]);
                     sum.add_product(t.probability, gamma, future);
-                    for &(i, z) in model.outcome(t.outcome) {
-                        sum.add_product(-t.probability, lam[i as usize], z);
-                    }
+                    let pays = *precise[t.outcome as usize].get_or_insert_with(|| {
+                        let mut pays = Sum::default();
+                        let entries = model.outcome(t.outcome).iter();
+                        entries.for_each(|&(i, z)| pays.add_product(1.0, lam[i as usize], z));
+                        pays
+                    });
+                    sum.add_product(-t.probability, 1.0, pays.high);
+                    sum.low -= t.probability * pays.low;
                 }
                 let excess = sum.high + sum.low;
                 let terms = row.len() * (longest_outcome + 1);
@@ -95,7 +102,7 @@ pub fn least_payoff(
 /// A sum in twice the digits: what rounding took off each step is added up apart (Ogita, Rump and Oishi 2005).
 ///
 /// Its rounding is that of its last addition, and the square of that of a plain sum.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 struct Sum {
     high: f64,
     low: f64,

@@ -15,8 +15,9 @@ pub(super) struct Chain {
     /// γP to states that come before, and to those that come after.
     earlier: Triangle,
     later: Triangle,
-    /// 1 − γP(s, s).
+    /// 1 − γP(s, s), and 1 divided by it: states wait for each other, and for a division they would wait long.
     diagonal: Vec<f64>,
+    inverse: Vec<f64>,
 }
 
 /// One side of the diagonal, by compressed rows.
@@ -165,7 +166,8 @@ impl Chain {
             earlier.end_row();
             later.end_row();
         }
-        Self { order, earlier, later, diagonal }
+        let inverse = diagonal.iter().map(|d| 1.0 / d).collect();
+        Self { order, earlier, later, diagonal, inverse }
     }
 
     /// V with (I − γP)V = r, to a relative residual of `accuracy` or rounding. `values` holds a first guess and
@@ -257,13 +259,13 @@ impl Chain {
     fn precondition(&self, x: &mut [f64], transposed: bool) {
         if transposed {
             for i in (0..x.len()).rev() {
-                let solved = x[i] / self.diagonal[i];
+                let solved = x[i] * self.inverse[i];
                 x[i] = solved;
                 self.earlier.add(i, solved, x);
             }
         } else {
             for i in 0..x.len() {
-                x[i] = (x[i] + self.earlier.product(i, x)) / self.diagonal[i];
+                x[i] = (x[i] + self.earlier.product(i, x)) * self.inverse[i];
             }
         }
     }

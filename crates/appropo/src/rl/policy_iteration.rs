@@ -56,7 +56,7 @@ pub(crate) fn policy_iteration_from(
     }
     let rounding = if is_enough && steps > 0.0 { ACCURACY / steps } else { ROUNDING };
     let mut values: Vec<f64> = decisions.iter().map(|decides| if *decides { worst } else { 0.0 }).collect();
-    let mut sweeps = Sweeps::new(model, gamma, (0..model.states(), decisions), rewards, rounding);
+    let mut sweeps = Sweeps::discounted(model, gamma, decisions, rewards, rounding)?;
     let mut actions = vec![0u32; model.states()];
     let mut least = WARM_UP;
     for _ in 0..ROUNDS {

@@ -1,8 +1,11 @@
 use std::ops::Range;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
+use super::lanes::{Lanes, key};
 use crate::env::{Successors, TabularMdp};
+use crate::error::Result;
 use crate::vector::{larger, largest};
 
 /// States of a block: few enough that a region which is done is left alone, many enough that blocks cost nothing.
@@ -32,25 +35,67 @@ pub(super) struct Sweeps<'a> {
     successors: Successors<'a>,
     gamma: f64,
     rewards: &'a [f64],
+    /// The same times f(a), for the layout's lanes.
+    scaled: Vec<f64>,
     /// The states are in here. The values of others do not change.
     range: Range<usize>,
-    states: Vec<u32>,
-    /// Whether every choice of a state leads to other states of its part.
-    is_plain: Vec<bool>,
-    /// Where the blocks that depend on each block begin, and the end; none where nearly all depend on each other.
-    first: Vec<u32>,
-    readers: Vec<u32>,
+    layout: Arc<Layout>,
     is_open: Vec<bool>,
     /// The choice of each state that was best when all were looked at.
     taken: Vec<u32>,
-    /// Blocks of a part.
-    part: usize,
     threads: usize,
     /// The values before a sweep, where there are several parts.
     before: Vec<f64>,
     /// Changes up to this, relative to the largest value, are rounding.
     rounding: f64,
     is_upward: bool,
+}
+
+/// How a model is swept, whatever its choices pay.
+struct Layout {
+    states: Vec<u32>,
+    /// Whether every choice of a state leads to other states of its part.
+    is_plain: Vec<bool>,
+    /// Where the blocks that depend on each block begin, and the end; none where nearly all depend on each other.
+    first: Vec<u32>,
+    readers: Vec<u32>,
+    /// Blocks of a part.
+    part: usize,
+    /// A copy of what choices lead to, where there is one part and it was worth its while.
+    lanes: Option<Lanes>,
+}
+
+impl Layout {
+    fn new(model: &TabularMdp, range: Range<usize>, decisions: &[bool]) -> Self {
+        let states: Vec<u32> = range.clone().filter(|&s| decisions[s]).map(|s| s as u32).collect();
+        let (first, readers) = readers(model, range, &states);
+        let parts = PARTS.min(states.len() / LEAST_PART).max(1);
+        let part = states.len().div_ceil(BLOCK).div_ceil(parts).max(1);
+        let mut is_plain = Vec::with_capacity(states.len());
+        for (i, chunk) in states.chunks(part * BLOCK).enumerate() {
+            let start = if i == 0 { 0 } else { chunk[0] as usize };
+            let end = states.get((i + 1) * part * BLOCK).map_or(decisions.len(), |s| *s as usize);
+            is_plain.extend(chunk.iter().map(|&state| {
+                let is_other = |next: usize| next != state as usize && (start..end).contains(&next);
+                let mut choices = model.choices_of(state as usize);
+                choices.all(|choice| model.outcomes_of(choice).successors().all(|(_, next)| is_other(next)))
+            }));
+        }
+        Self { states, is_plain, first, readers, part, lanes: None }
+    }
+
+    /// The layout of a discounted model, which is remembered where it has one part.
+    fn discounted(model: &TabularMdp, gamma: f64, decisions: &[bool]) -> Result<Arc<Self>> {
+        if decisions.len() >= 2 * LEAST_PART {
+            return Ok(Arc::new(Self::new(model, 0..model.states(), decisions)));
+        }
+        model.remembered(key("sweeps", gamma, decisions), || {
+            let number: Vec<u32> =
+                (0..).zip(decisions).map(|(s, decides)| if *decides { s } else { u32::MAX }).collect();
+            let lanes = Lanes::new(model, gamma, 0..model.states(), &number);
+            Ok(Self { lanes, ..Self::new(model, 0..model.states(), decisions) })
+        })
+    }
 }
 
 /// Why sweeping ended.
@@ -70,47 +115,55 @@ impl<'a> Sweeps<'a> {
         rewards: &'a [f64],
         rounding: f64,
     ) -> Self {
-        let states: Vec<u32> = range.clone().filter(|&s| decisions[s]).map(|s| s as u32).collect();
-        let (first, readers) = readers(model, range.clone(), &states);
-        let is_open = vec![true; states.len().div_ceil(BLOCK)];
-        let taken = states.iter().map(|&s| model.choices_of(s as usize).start as u32).collect();
-        let parts = PARTS.min(states.len() / LEAST_PART).max(1);
-        let part = is_open.len().div_ceil(parts).max(1);
-        let mut is_plain = Vec::with_capacity(states.len());
-        for (i, chunk) in states.chunks(part * BLOCK).enumerate() {
-            let start = if i == 0 { 0 } else { chunk[0] as usize };
-            let end = states.get((i + 1) * part * BLOCK).map_or(decisions.len(), |s| *s as usize);
-            is_plain.extend(chunk.iter().map(|&state| {
-                let is_other = |next: usize| next != state as usize && (start..end).contains(&next);
-                let mut choices = model.choices_of(state as usize);
-                choices.all(|choice| model.outcomes_of(choice).successors().all(|(_, next)| is_other(next)))
-            }));
-        }
-        let (before, is_upward) = (Vec::new(), true);
+        let layout = Arc::new(Layout::new(model, range.clone(), decisions));
+        Self::laid_out(model, gamma, (range, layout), rewards, rounding)
+    }
+
+    /// The same for all states of a discounted model.
+    pub fn discounted(
+        model: &'a TabularMdp,
+        gamma: f64,
+        decisions: &[bool],
+        rewards: &'a [f64],
+        rounding: f64,
+    ) -> Result<Self> {
+        let layout = Layout::discounted(model, gamma, decisions)?;
+        Ok(Self::laid_out(model, gamma, (0..model.states(), layout), rewards, rounding))
+    }
+
+    fn laid_out(
+        model: &'a TabularMdp,
+        gamma: f64,
+        (range, layout): (Range<usize>, Arc<Layout>),
+        rewards: &'a [f64],
+        rounding: f64,
+    ) -> Self {
+        let is_open = vec![true; layout.states.len().div_ceil(BLOCK)];
+        let taken = layout.states.iter().map(|&s| model.choices_of(s as usize).start as u32).collect();
+        let factors = layout.lanes.as_ref().map_or(&[][..], Lanes::factors);
+        let scaled = factors.iter().zip(rewards).map(|(factor, reward)| factor * reward).collect();
+        let parts = is_open.len().div_ceil(layout.part);
         let threads = if parts > 1 { available_parallelism().map_or(1, usize::from) } else { 1 };
         Self {
             model,
             successors: model.successors(),
             gamma,
             rewards,
+            scaled,
             range,
-            states,
-            is_plain,
-            first,
-            readers,
+            layout,
             is_open,
             taken,
-            part,
             threads,
-            before,
+            before: Vec::new(),
             rounding,
-            is_upward,
+            is_upward: true,
         }
     }
 
     /// Whether evaluations are cheap.
     pub fn is_small(&self) -> bool {
-        self.states.len() <= SMALL
+        self.layout.states.len() <= SMALL
     }
 
     /// Sweeps until nothing changes or it gets slow; at least so many, and one span alone where evaluations are cheap.
@@ -119,9 +172,9 @@ impl<'a> Sweeps<'a> {
         let (mut before, mut count) = (f64::INFINITY, 0);
         loop {
             let mut change = 0.0;
+            let rounding = self.rounding * largest(&values[self.range.clone()]);
             for sweep in 0..SPAN {
                 let is_full = self.is_open.iter().all(|is_open| *is_open);
-                let rounding = self.rounding * largest(&values[self.range.clone()]);
                 if count + sweep >= FIRST && sweep % CYCLE > 0 {
                     self.sweep::<false>(values, rounding);
                     continue;
@@ -176,16 +229,19 @@ impl<'a> Sweeps<'a> {
         self.is_upward = !self.is_upward;
         let (mut is_open, mut taken) = (std::mem::take(&mut self.is_open), std::mem::take(&mut self.taken));
         let mut parts = Vec::with_capacity(PARTS);
-        if is_open.len() > self.part {
+        if is_open.len() > self.layout.part {
             self.before.resize(values.len(), 0.0);
             self.before.copy_from_slice(values);
         }
         let (mut rest, mut start) = (values, 0);
-        let chunks = is_open.chunks_mut(self.part).zip(taken.chunks_mut(self.part * BLOCK));
+        let chunks = is_open.chunks_mut(self.layout.part).zip(taken.chunks_mut(self.layout.part * BLOCK));
         for (i, (is_open, taken)) in chunks.enumerate() {
-            let block = i * self.part;
-            let end =
-                self.states.get((block + is_open.len()) * BLOCK).map_or(start + rest.len(), |s| *s as usize);
+            let block = i * self.layout.part;
+            let end = self
+                .layout
+                .states
+                .get((block + is_open.len()) * BLOCK)
+                .map_or(start + rest.len(), |s| *s as usize);
             let (values, after) = rest.split_at_mut(end - start);
             parts.push(Part { block, is_open, taken, start, values });
             (rest, start) = (after, end);
@@ -216,7 +272,7 @@ impl<'a> Sweeps<'a> {
     /// Switches states to their best actions where that gains more than so much. Returns whether any does.
     pub fn improve(&self, values: &[f64], gain: f64, actions: &mut [u32]) -> bool {
         let mut has_switched = false;
-        for state in self.states.iter().map(|s| *s as usize) {
+        for state in self.layout.states.iter().map(|s| *s as usize) {
             let value = |choice: usize| {
                 let future = self.successors.expectation(choice, |next| values[next]);
                 self.rewards[choice] + self.gamma * future
@@ -251,6 +307,19 @@ struct Part<'v> {
 impl Part<'_> {
     /// The largest change, and the blocks of other parts that have to be looked at again.
     fn sweep<const ALL: bool>(&mut self, sweeps: &Sweeps, rounding: f64) -> (f64, Vec<u32>) {
+        let start = self.start;
+        match &sweeps.layout.lanes {
+            Some(lanes) => self.sweep_by::<ALL>(&InLanes { lanes, sweeps }, sweeps, rounding),
+            None => self.sweep_by::<ALL>(&InRows { start, sweeps }, sweeps, rounding),
+        }
+    }
+
+    fn sweep_by<const ALL: bool>(
+        &mut self,
+        backup: &impl Backup,
+        sweeps: &Sweeps,
+        rounding: f64,
+    ) -> (f64, Vec<u32>) {
         let (count, mut largest, mut opened) = (self.is_open.len(), 0.0, Vec::new());
         // A state waits for the value of the one before it. Two blocks far apart wait side by side.
         let half = count.div_ceil(2);
@@ -260,7 +329,7 @@ impl Part<'_> {
                 i.filter(|&i| self.is_open.get(i) == Some(&true))
             };
             let (first, second) = (open(i), open(i + half));
-            let changes = self.visit_blocks::<ALL>(sweeps, [first, second]);
+            let changes = self.visit_blocks::<ALL>(backup, sweeps, [first, second]);
             for (i, change) in [first, second].into_iter().zip(changes) {
                 let Some(i) = i else { continue };
                 largest = larger(largest, change);
@@ -271,21 +340,46 @@ impl Part<'_> {
     }
 
     /// Visits the states of up to two blocks. Returns the largest change in each.
-    fn visit_blocks<const ALL: bool>(&mut self, sweeps: &Sweeps, blocks: [Option<usize>; 2]) -> [f64; 2] {
+    #[inline(always)]
+    fn visit_blocks<const ALL: bool>(
+        &mut self,
+        backup: &impl Backup,
+        sweeps: &Sweeps,
+        blocks: [Option<usize>; 2],
+    ) -> [f64; 2] {
         let places = blocks.map(|i| {
-            let start = i.map_or(sweeps.states.len(), |i| (self.block + i) * BLOCK);
-            start..sweeps.states.len().min(start + BLOCK)
+            let start = i.map_or(sweeps.layout.states.len(), |i| (self.block + i) * BLOCK);
+            start..sweeps.layout.states.len().min(start + BLOCK)
         });
-        let mut changes = [0.0; 2];
+        let place = |places: &Range<usize>, step: usize| {
+            if sweeps.is_upward { places.end - 1 - step } else { places.start + step }
+        };
+        let [mut first, mut second] = [0.0; 2];
         for step in 0..BLOCK {
-            for (places, change) in places.iter().zip(&mut changes) {
-                if step < places.len() {
-                    let place = if sweeps.is_upward { places.end - 1 - step } else { places.start + step };
-                    *change = larger(*change, self.visit::<ALL>(sweeps, place));
-                }
+            if step < places[0].len() {
+                first = larger(first, self.visit::<ALL>(backup, sweeps, place(&places[0], step)));
+            }
+            if step < places[1].len() {
+                second = larger(second, self.visit::<ALL>(backup, sweeps, place(&places[1], step)));
             }
         }
-        changes
+        [first, second]
+    }
+
+    /// Gives the state in a place its best value, given those of the others. Returns the change.
+    #[inline(always)]
+    fn visit<const ALL: bool>(&mut self, backup: &impl Backup, sweeps: &Sweeps, place: usize) -> f64 {
+        let state = sweeps.layout.states[place] as usize;
+        let taken = &mut self.taken[place - self.block * BLOCK];
+        let best = if ALL {
+            let (choice, best) = backup.best(self.values, place, sweeps.model.choices_of(state));
+            *taken = choice as u32;
+            best
+        } else {
+            backup.value(self.values, place, *taken as usize)
+        };
+        let value = &mut self.values[state - self.start];
+        (std::mem::replace(value, best) - best).abs()
     }
 
     /// Closes a block whose values have settled for all choices, and opens those that depend on one whose values have not.
@@ -296,71 +390,92 @@ impl Part<'_> {
         has_changed: bool,
         opened: &mut Vec<u32>,
     ) {
-        self.is_open[i] = has_changed || !ALL || sweeps.first.is_empty();
-        if !has_changed || sweeps.first.is_empty() {
+        self.is_open[i] = has_changed || !ALL || sweeps.layout.first.is_empty();
+        if !has_changed || sweeps.layout.first.is_empty() {
             return;
         }
         let block = self.block + i;
-        let readers = sweeps.first[block] as usize..sweeps.first[block + 1] as usize;
-        for &reader in &sweeps.readers[readers] {
+        let readers = sweeps.layout.first[block] as usize..sweeps.layout.first[block + 1] as usize;
+        for &reader in &sweeps.layout.readers[readers] {
             match self.is_open.get_mut((reader as usize).wrapping_sub(self.block)) {
                 Some(is_open) => *is_open = true,
                 None => opened.push(reader),
             }
         }
     }
+}
 
-    /// Gives the state in this place its best value, given those of the others. Returns the change.
-    #[inline]
-    fn visit<const ALL: bool>(&mut self, sweeps: &Sweeps, place: usize) -> f64 {
-        let state = sweeps.states[place] as usize;
-        let taken = place - self.block * BLOCK;
-        let (choice, best) = if sweeps.is_plain[place] {
-            let value = |choice: usize| {
-                let future = sweeps.successors.expectation(choice, |next| self.values[next - self.start]);
-                sweeps.rewards[choice] + sweeps.gamma * future
-            };
-            self.best::<ALL>(sweeps, state, taken, value)
-        } else {
-            self.best::<ALL>(sweeps, state, taken, |choice| self.backup(sweeps, state, choice))
-        };
-        self.taken[taken] = choice;
-        let value = &mut self.values[state - self.start];
-        (std::mem::replace(value, best) - best).abs()
+/// What choices of the state in a place are worth, given the values of a part.
+trait Backup {
+    fn value(&self, values: &[f64], place: usize, choice: usize) -> f64;
+
+    /// The best of some choices and its value.
+    fn best(&self, values: &[f64], place: usize, choices: Range<usize>) -> (usize, f64);
+}
+
+struct InLanes<'a> {
+    lanes: &'a Lanes,
+    sweeps: &'a Sweeps<'a>,
+}
+
+impl Backup for InLanes<'_> {
+    #[inline(always)]
+    fn value(&self, values: &[f64], _: usize, choice: usize) -> f64 {
+        self.lanes.value(choice, &self.sweeps.scaled, values)
     }
 
-    /// The best choice of a state and its value, or those of the choice that is taken.
     #[inline(always)]
-    fn best<const ALL: bool>(
-        &self,
-        sweeps: &Sweeps,
-        state: usize,
-        taken: usize,
-        value: impl Fn(usize) -> f64,
-    ) -> (u32, f64) {
-        let taken = self.taken[taken];
-        if !ALL {
-            return (taken, value(taken as usize));
-        }
-        sweeps.model.choices_of(state).fold((taken, f64::NEG_INFINITY), |best, choice| {
-            let value = value(choice);
-            if value > best.1 { (choice as u32, value) } else { best }
-        })
+    fn best(&self, values: &[f64], _: usize, choices: Range<usize>) -> (usize, f64) {
+        self.lanes.best(choices, &self.sweeps.scaled, values)
+    }
+}
+
+struct InRows<'a> {
+    /// The first state of the part.
+    start: usize,
+    sweeps: &'a Sweeps<'a>,
+}
+
+impl InRows<'_> {
+    #[inline(always)]
+    fn plain(&self, values: &[f64], choice: usize) -> f64 {
+        let Sweeps { successors, rewards, gamma, .. } = self.sweeps;
+        rewards[choice] + gamma * successors.expectation(choice, |next| values[next - self.start])
     }
 
     /// The value of a choice that may lead to its own state or to another part.
-    fn backup(&self, sweeps: &Sweeps, state: usize, choice: usize) -> f64 {
+    fn any(&self, values: &[f64], state: usize, choice: usize) -> f64 {
+        let Sweeps { model, rewards, gamma, before, .. } = self.sweeps;
         let (mut future, mut stay) = (0.0, 0.0);
-        for (probability, next) in sweeps.model.outcomes_of(choice).successors() {
+        for (probability, next) in model.outcomes_of(choice).successors() {
             if next == state {
                 stay += probability;
             } else {
-                let here = self.values.get(next.wrapping_sub(self.start));
-                future += probability * here.copied().unwrap_or_else(|| sweeps.before[next]);
+                let here = values.get(next.wrapping_sub(self.start));
+                future += probability * here.copied().unwrap_or_else(|| before[next]);
             }
         }
-        let value = sweeps.rewards[choice] + sweeps.gamma * future;
-        if stay > 0.0 { value / (1.0 - sweeps.gamma * stay) } else { value }
+        let value = rewards[choice] + gamma * future;
+        if stay > 0.0 { value / (1.0 - gamma * stay) } else { value }
+    }
+}
+
+impl Backup for InRows<'_> {
+    #[inline(always)]
+    fn value(&self, values: &[f64], place: usize, choice: usize) -> f64 {
+        let Layout { is_plain, states, .. } = &*self.sweeps.layout;
+        match is_plain[place] {
+            true => self.plain(values, choice),
+            false => self.any(values, states[place] as usize, choice),
+        }
+    }
+
+    #[inline(always)]
+    fn best(&self, values: &[f64], place: usize, choices: Range<usize>) -> (usize, f64) {
+        choices.clone().fold((choices.start, f64::NEG_INFINITY), |best, choice| {
+            let value = self.value(values, place, choice);
+            if value > best.1 { (choice, value) } else { best }
+        })
     }
 }
 
@@ -432,7 +547,7 @@ mod tests {
         let rewards = model.rewards(&lam);
         let swept = |threads: usize| -> Vec<u64> {
             let mut sweeps = Sweeps::new(&model, 0.999, (0..model.states(), &decisions), &rewards, 1e-12);
-            assert!(sweeps.is_open.len().div_ceil(sweeps.part) > 2, "too few parts");
+            assert!(sweeps.is_open.len().div_ceil(sweeps.layout.part) > 2, "too few parts");
             sweeps.threads = threads;
             let mut values = vec![0.0; model.states()];
             sweeps.run_span(&mut values);

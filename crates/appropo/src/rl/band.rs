@@ -1,0 +1,84 @@
+use crate::vector::{add_scaled, dot};
+
+/// States up to which a chain may be solved by elimination.
+const SMALL: usize = 1 << 11;
+/// Multiplications for each entry of a chain up to which it is.
+const ELIMINATION: usize = 64;
+
+/// How far from the diagonal the entries of a chain are.
+#[derive(Clone, Copy)]
+pub(super) struct Reach {
+    count: usize,
+    below: usize,
+    above: usize,
+}
+
+impl Reach {
+    /// The reach of so many states with these entries. `None` where elimination would take too long.
+    pub fn of(count: usize, entries: impl Iterator<Item = (usize, usize)>) -> Option<Self> {
+        if count > SMALL {
+            return None;
+        }
+        let (mut below, mut above, mut number) = (0, 0, count);
+        for (i, j) in entries {
+            below = below.max(i.saturating_sub(j));
+            above = above.max(j.saturating_sub(i));
+            number += 1;
+        }
+        (count * below * above <= ELIMINATION * number).then_some(Self { count, below, above })
+    }
+
+    pub fn transposed(self) -> Self {
+        Self { below: self.above, above: self.below, ..self }
+    }
+}
+
+/// I − γP of a chain by its diagonals, for elimination: that is fastest where neighbours have numbers that are close, as on a
+/// narrow map.
+#[derive(Default)]
+pub(super) struct Band {
+    entries: Vec<f64>,
+    /// Diagonals below the main one, and above.
+    below: usize,
+    above: usize,
+}
+
+impl Band {
+    /// Begins anew with I.
+    pub fn clear(&mut self, reach: Reach) {
+        let Reach { count, below, above } = reach;
+        (self.below, self.above) = (below, above);
+        self.entries.clear();
+        self.entries.resize(count * (below + 1 + above), 0.0);
+        self.entries.iter_mut().skip(below).step_by(below + 1 + above).for_each(|entry| *entry = 1.0);
+    }
+
+    /// Takes off an entry of γP, which must be within reach.
+    #[inline(always)]
+    pub fn subtract(&mut self, i: usize, j: usize, weight: f64) {
+        self.entries[i * (self.below + self.above) + self.below + j] -= weight;
+    }
+
+    /// Solves for x, which is the right-hand side before. I − γP needs no pivots. The entries are spent on it.
+    pub fn solve(&mut self, x: &mut [f64]) {
+        let Self { entries, below, above } = self;
+        let (count, below, above, width) = (x.len(), *below, *above, *below + 1 + *above);
+        for k in 0..count {
+            let (upper, lower) = entries.split_at_mut((k + 1) * width);
+            let (pivot, after) = (upper[k * width + below], &upper[k * width + below + 1..]);
+            for (step, row) in lower.chunks_exact_mut(width).take(below).enumerate() {
+                let row = &mut row[below - 1 - step..];
+                if row[0] != 0.0 {
+                    let factor = row[0] / pivot;
+                    add_scaled(&mut row[1..=above], -factor, after);
+                    x[k + 1 + step] -= factor * x[k];
+                }
+            }
+        }
+        for (k, row) in entries.chunks_exact(width).enumerate().rev() {
+            let after = above.min(count - 1 - k);
+            let known = dot(&row[below + 1..][..after], &x[k + 1..][..after]);
+            x[k] = (x[k] - known) / row[below];
+        }
+    }
+}
