@@ -82,3 +82,38 @@ impl Band {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{below, generator, unit};
+
+    /// Both solves, judged by their residuals, on random chains with entries on either side of the diagonal.
+    #[test]
+    fn elimination_solves_both_equations() {
+        let rng = &mut generator(1);
+        for (count, far) in [(1, 1), (7, 2), (60, 8), (60, 3)] {
+            let mut entries = Vec::new();
+            for (i, weight) in (0..count).flat_map(|i| [(i, 0.3), (i, 0.3), (i, 0.39)]) {
+                let j = (i + below(2 * far, rng)).saturating_sub(far).min(count - 1);
+                entries.push((i, j, weight));
+            }
+            let b: Vec<f64> = (0..count).map(|_| unit(rng) - 0.5).collect();
+            let reach = Reach::of(count, entries.iter().map(|&(i, j, _)| (i, j))).unwrap();
+            let mut band = Band::default();
+            for is_transposed in [false, true] {
+                let places =
+                    entries.iter().map(|&(i, j, w)| if is_transposed { (j, i, w) } else { (i, j, w) });
+                band.clear(if is_transposed { reach.transposed() } else { reach });
+                places.clone().for_each(|(i, j, weight)| band.subtract(i, j, weight));
+                let mut x = b.clone();
+                band.solve(&mut x);
+                let mut residual: Vec<f64> = b.iter().zip(&x).map(|(b, x)| b - x).collect();
+                places.for_each(|(i, j, weight)| residual[i] += weight * x[j]);
+                assert!(residual.iter().all(|r| r.abs() <= 1e-13), "{count} states, {is_transposed}");
+            }
+        }
+        assert!(Reach::of(SMALL + 1, std::iter::empty()).is_none());
+        assert!(Reach::of(1000, [(0, 999), (999, 0)].into_iter()).is_none());
+    }
+}

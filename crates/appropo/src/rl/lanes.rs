@@ -8,6 +8,8 @@ use crate::env::TabularMdp;
 const WIDTH: usize = 4;
 /// Places for successors that may be left empty, for each that is taken.
 const EMPTY: usize = 4;
+/// Lanes that a copy has at most: more would cost memory, and no longer fit where reading is fast.
+const MOST: usize = 1 << 20;
 
 /// What the choices of a discounted model are worth, copied for loops that pass through them many times: rows have the same
 /// length, what ends an episode is left out, and staying put is solved for. Q(a) = f(a)r(a) + Σ W(a, s′)V(s′).
@@ -38,7 +40,7 @@ impl Lane {
 
 impl Lanes {
     /// The choices of these states, one after the other, with every state by its number; `u32::MAX` stands for those that are worth
-    /// nothing. `None` where choices differ too much in how many states they lead to.
+    /// nothing. `None` where choices differ too much in how many states they lead to, or lead to too many.
     pub fn new(
         model: &TabularMdp,
         gamma: f64,
@@ -55,7 +57,7 @@ impl Lanes {
             choices += 1;
         }
         let count = longest.div_ceil(WIDTH);
-        if WIDTH * count * choices > (1 + EMPTY) * taken {
+        if WIDTH * count * choices > (1 + EMPTY) * taken || count * choices > MOST {
             return None;
         }
         let (mut lanes, mut factors) = (Vec::with_capacity(choices * count), Vec::with_capacity(choices));
