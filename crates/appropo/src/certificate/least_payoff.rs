@@ -2,7 +2,7 @@ use super::ValueFunction;
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::measurement::Discounting;
-use crate::vector::{largest, rounding};
+use crate::vector::{largest, rounding, wide};
 
 /// A lower bound on min λ·Z̄(π) that holds for any `witness`, by its Bellman residual, in one sweep.
 ///
@@ -33,41 +33,48 @@ pub fn least_payoff(
         // More than the sizes that any sum is made of.
         let most = 2.0 * (largest(values) + largest(&later) + largest(&sizes));
         let margin = rounding(longest_row + longest_outcome) * most;
-        let mut found = 0.0f64;
-        for s in (0..states).filter(|&s| decisions[s]) {
-            for choice in model.choices_of(s) {
-                let row = model.outcomes_of(choice);
-                let mut plain = -values[s];
-                for t in row {
-                    plain += t.probability * (gamma * later[t.next as usize] - payoffs[t.outcome as usize]);
+        wide(
+            #[inline(always)]
+            || {
+                let mut found = 0.0f64;
+                for s in (0..states).filter(|&s| decisions[s]) {
+                    for choice in model.choices_of(s) {
+                        let row = model.outcomes_of(choice);
+                        let mut plain = -values[s];
+                        for t in row {
+                            plain += t.probability
+                                * (gamma * later[t.next as usize] - payoffs[t.outcome as usize]);
+                        }
+                        // Most actions are so much worse that plain numbers show it.
+                        if plain + margin <= found {
+                            continue;
+                        }
+                        let (mut sum, mut size) = (Sum::default(), values[s].abs());
+                        sum.add(-values[s]);
+                        for t in row {
+                            let future = later[t.next as usize];
+                            size += t.probability * (future.abs() + sizes[t.outcome as usize]);
+                            sum.add_product(t.probability, gamma, future);
+                            let pays = *precise[t.outcome as usize].get_or_insert_with(|| {
+                                let mut pays = Sum::default();
+                                let entries = model.outcome(t.outcome).iter();
+                                entries.for_each(|&(i, z)| pays.add_product(1.0, lam[i as usize], z));
+                                pays
+                            });
+                            sum.add_product(-t.probability, 1.0, pays.high);
+                            sum.low -= t.probability * pays.low;
+                        }
+                        let excess = sum.high + sum.low;
+                        let terms = row.len() * (longest_outcome + 1);
+                        let excess =
+                            excess + rounding(2 * terms).powi(2) * size + f64::EPSILON * excess.abs();
+                        // NaN must not pass for a proof.
+                        found = if excess.is_nan() { f64::INFINITY } else { found.max(excess) };
+                    }
                 }
-                // Most actions are so much worse that plain numbers show it.
-                if plain + margin <= found {
-                    continue;
-                }
-                let (mut sum, mut size) = (Sum::default(), values[s].abs());
-                sum.add(-values[s]);
-                for t in row {
-                    let future = later[t.next as usize];
-                    size += t.probability * (future.abs() + sizes[t.outcome as usize]);
-                    sum.add_product(t.probability, gamma, future);
-                    let pays = *precise[t.outcome as usize].get_or_insert_with(|| {
-                        let mut pays = Sum::default();
-                        let entries = model.outcome(t.outcome).iter();
-                        entries.for_each(|&(i, z)| pays.add_product(1.0, lam[i as usize], z));
-                        pays
-                    });
-                    sum.add_product(-t.probability, 1.0, pays.high);
-                    sum.low -= t.probability * pays.low;
-                }
-                let excess = sum.high + sum.low;
-                let terms = row.len() * (longest_outcome + 1);
-                let excess = excess + rounding(2 * terms).powi(2) * size + f64::EPSILON * excess.abs();
-                // NaN must not pass for a proof.
-                found = if excess.is_nan() { f64::INFINITY } else { found.max(excess) };
-            }
-        }
-        found
+                found
+            },
+        )
     };
     let at_start = |values: &[f64]| mean(decisions, values, model.start().iter().copied());
     let excess: f64 = if discounting.horizon().is_some() {
@@ -109,6 +116,7 @@ struct Sum {
 }
 
 impl Sum {
+    #[inline(always)]
     fn add(&mut self, x: f64) {
         let sum = self.high + x;
         let rounded = sum - self.high;
@@ -117,6 +125,7 @@ impl Sum {
     }
 
     /// Adds p·x·y.
+    #[inline(always)]
     fn add_product(&mut self, p: f64, x: f64, y: f64) {
         let inner = x * y;
         let outer = p * inner;

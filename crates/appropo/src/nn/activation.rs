@@ -1,8 +1,8 @@
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
-use crate::nn::kernel::elementwise;
 use crate::options::words;
+use crate::vector::elementwise;
 
 words! {
     /// What the hidden layers bend their sums with.

@@ -18,16 +18,6 @@ pub fn instructions() -> &'static str {
     }
 }
 
-/// The instruction set for loops over entries. They wait for memory and for divisions, so that AVX-512 gains nothing,
-/// while its stores to the addresses that allocators give are up to three times slower than AVX2's (Zen 4).
-pub(super) fn elementwise(arch: Arch) -> Arch {
-    #[cfg(target_arch = "x86_64")]
-    if let Arch::V4(simd) = arch {
-        return Arch::V3(*simd);
-    }
-    arch
-}
-
 /// A matrix that is read by its strides, so that it can be read transposed.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {

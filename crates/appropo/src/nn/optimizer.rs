@@ -2,8 +2,9 @@ use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, in_range};
-use crate::nn::kernel::{add_dots, elementwise};
+use crate::nn::kernel::add_dots;
 use crate::state::{Loader, Saver};
+use crate::vector::elementwise;
 
 /// How a gradient becomes a step. With g the gradient, m and v start at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

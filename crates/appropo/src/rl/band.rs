@@ -1,7 +1,7 @@
 use crate::vector::{add_scaled, dot};
 
 /// States up to which a chain may be solved by elimination.
-const SMALL: usize = 1 << 11;
+pub(super) const SMALL: usize = 1 << 11;
 /// Multiplications for each entry of a chain up to which it is.
 const ELIMINATION: usize = 64;
 
@@ -28,6 +28,7 @@ impl Reach {
         (count * below * above <= ELIMINATION * number).then_some(Self { count, below, above })
     }
 
+    #[cfg(test)]
     pub fn transposed(self) -> Self {
         Self { below: self.above, above: self.below, ..self }
     }

@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
-use crate::vector::{add_scaled, largest};
+use crate::vector::{add_scaled, largest, wide};
 
 /// I − γP for the Markov chain that a policy makes of a model, over the decision states.
 ///
@@ -256,6 +256,7 @@ impl Chain {
     }
 
     /// Solves M x = x in place, where M is the diagonal and the part of A that points to earlier states.
+    #[inline(always)]
     fn precondition(&self, x: &mut [f64], transposed: bool) {
         if transposed {
             for i in (0..x.len()).rev() {
@@ -271,6 +272,7 @@ impl Chain {
     }
 
     /// y = M⁻¹p and out = A y = p − (M − A)y, which takes the other half of A only; or with Aᵀ.
+    #[inline(always)]
     fn times_preconditioned(&self, p: &[f64], transposed: bool, y: &mut [f64], out: &mut [f64]) {
         y.copy_from_slice(p);
         self.precondition(y, transposed);
@@ -326,6 +328,14 @@ impl Chain {
 
     /// One run of BiCGSTAB (van der Vorst 1992), right-preconditioned, which improves x for the residual r0.
     fn krylov(&self, r0: &[f64], x: &mut [f64], transposed: bool, enough: f64, iterations: usize) {
+        wide(
+            #[inline(always)]
+            || self.iterate(r0, x, transposed, enough, iterations),
+        );
+    }
+
+    #[inline(always)]
+    fn iterate(&self, r0: &[f64], x: &mut [f64], transposed: bool, enough: f64, iterations: usize) {
         let n = x.len();
         let mut r = r0.to_vec();
         let (mut p, mut v) = (vec![0.0; n], vec![0.0; n]);
@@ -389,6 +399,7 @@ pub(super) fn taken(
 }
 
 /// The inner product, as four sums side by side.
+#[inline(always)]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a, b) = (a.as_chunks::<4>(), b.as_chunks::<4>());
     let mut sums = [0.0; 4];

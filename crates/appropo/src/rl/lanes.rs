@@ -1,129 +1,194 @@
-use std::ops::Range;
-
 use sha2::{Digest, Sha256};
 
 use crate::env::TabularMdp;
 
+/// Choices of a state that are looked at side by side.
+const SIDE: usize = 4;
 /// Successors that are read at a time.
 const WIDTH: usize = 4;
-/// Places for successors that may be left empty, for each that is taken.
-const EMPTY: usize = 4;
-/// Lanes that a copy has at most: more would cost memory, and no longer fit where reading is fast.
-const MOST: usize = 1 << 20;
+/// Weights that a copy may hold for each that is not 0, where a choice counts as two of them.
+const WEIGHTS: usize = 6;
+/// Fans that a copy has at most: more would cost memory, and no longer fit where reading is fast.
+const MOST: usize = 1 << 18;
 
-/// What the choices of a discounted model are worth, copied for loops that pass through them many times: rows have the same
-/// length, what ends an episode is left out, and staying put is solved for. Q(a) = f(a)r(a) + Σ W(a, s′)V(s′).
+/// What the choices of a discounted model are worth, copied for loops that pass through them many times. The choices of a state
+/// share the states that they lead to: on a map each value is read once for all directions. What ends an episode is left
+/// out, and staying put is solved for. Q(a) = f(a)r(a) + Σ W(a, s′)V(s′).
 pub(super) struct Lanes {
-    /// Lanes of a choice.
-    count: usize,
-    lanes: Vec<Lane>,
-    /// f(a) = 1/(1 − γP(s|s, a)).
-    factors: Vec<f64>,
+    /// The first lane of each place, and the end. A place stands for a state.
+    places: Vec<u32>,
+    /// The first fan of each lane, and the end.
+    lanes: Vec<u32>,
+    fans: Vec<Fan>,
+    /// f(a) = 1/(1 − γP(s|s, a)), and 0 where a lane has no choice.
+    factors: Vec<Side>,
+    /// The first choice of each place in the model.
+    origin: Vec<u32>,
 }
 
-/// Places for a few successors, the last of them empty: with weight 0, and the state itself.
+/// A number for each choice of a lane.
+pub(super) type Side = [f64; SIDE];
+
+/// A few states that the choices of a lane lead to. Places left over have weight 0, and the state itself.
 #[derive(Clone, Copy)]
-struct Lane {
+struct Fan {
     next: [u32; WIDTH],
-    weights: [f64; WIDTH],
-}
-
-impl Lane {
-    #[inline(always)]
-    fn add(&self, mut sum: f64, values: &[f64]) -> f64 {
-        for k in 0..WIDTH {
-            sum += self.weights[k] * values[self.next[k] as usize];
-        }
-        sum
-    }
+    weights: [Side; WIDTH],
 }
 
 impl Lanes {
     /// The choices of these states, one after the other, with every state by its number; `u32::MAX` stands for those that are worth
-    /// nothing. `None` where choices differ too much in how many states they lead to, or lead to too many.
+    /// nothing. `None` where choices of a state lead to too many different states.
     pub fn new(
         model: &TabularMdp,
         gamma: f64,
         states: impl Iterator<Item = usize> + Clone,
         number: &[u32],
     ) -> Option<Self> {
-        let mut row: Vec<(u32, f64)> = Vec::new();
-        let (mut longest, mut taken, mut choices) = (1, 0, 0);
-        for (state, choice) in states.clone().flat_map(|s| model.choices_of(s).map(move |choice| (s, choice)))
-        {
-            read(model, (state, choice), gamma, number, &mut row);
-            longest = longest.max(row.len());
-            taken += row.len().max(1);
-            choices += 1;
+        let mut copy = Self {
+            places: vec![0],
+            lanes: vec![0],
+            fans: Vec::new(),
+            factors: Vec::new(),
+            origin: Vec::new(),
+        };
+        let (mut rows, mut taken) = (<[Vec<(u32, f64)>; SIDE]>::default(), 0);
+        let mut union: Vec<u32> = Vec::new();
+        for state in states {
+            let choices = model.choices_of(state);
+            copy.origin.push(choices.start as u32);
+            for start in choices.clone().step_by(SIDE) {
+                let mut factors = [0.0; SIDE];
+                union.clear();
+                for i in 0..SIDE {
+                    rows[i].clear();
+                    if start + i < choices.end {
+                        factors[i] = read(model, (state, start + i), gamma, number, &mut rows[i]);
+                        union.extend(rows[i].iter().map(|(next, _)| *next));
+                        taken += rows[i].len() + 2;
+                    }
+                }
+                union.sort_unstable();
+                union.dedup();
+                let itself = if number[state] == u32::MAX { 0 } else { number[state] };
+                for few in union.chunks(WIDTH) {
+                    let mut fan = Fan { next: [itself; WIDTH], weights: [[0.0; SIDE]; WIDTH] };
+                    fan.next[..few.len()].copy_from_slice(few);
+                    for i in 0..SIDE {
+                        // Rows are in the order of their states, as the union is.
+                        let row = rows[i].iter().filter(|(next, _)| few.binary_search(next).is_ok());
+                        for (next, weight) in row {
+                            let k = few.partition_point(|other| other < next);
+                            fan.weights[k][i] = factors[i] * weight;
+                        }
+                    }
+                    copy.fans.push(fan);
+                }
+                if copy.fans.len() > MOST {
+                    return None;
+                }
+                copy.factors.push(factors);
+                copy.lanes.push(copy.fans.len() as u32);
+            }
+            copy.places.push(copy.factors.len() as u32);
         }
-        let count = longest.div_ceil(WIDTH);
-        if WIDTH * count * choices > (1 + EMPTY) * taken || count * choices > MOST {
-            return None;
-        }
-        let (mut lanes, mut factors) = (Vec::with_capacity(choices * count), Vec::with_capacity(choices));
-        for (state, choice) in states.flat_map(|s| model.choices_of(s).map(move |choice| (s, choice))) {
-            let factor = read(model, (state, choice), gamma, number, &mut row);
-            factors.push(factor);
-            let itself = if number[state] == u32::MAX { 0 } else { number[state] };
-            for lane in 0..count {
-                let at = |k: usize| row.get(lane * WIDTH + k).copied().unwrap_or((itself, 0.0));
-                lanes.push(Lane {
-                    next: std::array::from_fn(|k| at(k).0),
-                    weights: std::array::from_fn(|k| factor * at(k).1),
-                });
+        (WIDTH * SIDE * copy.fans.len() <= WEIGHTS * taken).then_some(copy)
+    }
+
+    /// f(a)r(a) of every choice, and −∞ where a lane has none.
+    pub fn scaled(&self, rewards: &[f64]) -> Vec<Side> {
+        let mut scaled = Vec::with_capacity(self.factors.len());
+        for (place, &origin) in self.origin.iter().enumerate() {
+            let lanes = self.places[place] as usize..self.places[place + 1] as usize;
+            for (factors, start) in self.factors[lanes].iter().zip((origin as usize..).step_by(SIDE)) {
+                let scale = |i: usize| match factors[i] {
+                    0.0 => f64::NEG_INFINITY,
+                    factor => factor * rewards[start + i],
+                };
+                scaled.push(std::array::from_fn(scale));
             }
         }
-        Some(Self { count, lanes, factors })
+        scaled
     }
 
-    /// f(a) of every choice.
-    pub fn factors(&self) -> &[f64] {
-        &self.factors
+    /// The actions in a place.
+    pub fn actions(&self, place: usize) -> impl Iterator<Item = usize> {
+        let lanes = self.places[place] as usize..self.places[place + 1] as usize;
+        let factors = self.factors[lanes].iter().flatten();
+        (0..).zip(factors).filter(|(_, factor)| **factor > 0.0).map(|(action, _)| action)
     }
 
-    /// The successors of a choice and their weights, among them empty places.
     #[inline(always)]
-    pub fn places(&self, choice: usize) -> impl Iterator<Item = (usize, f64)> {
-        let lanes = self.lanes[choice * self.count..][..self.count].iter();
-        lanes.flat_map(|lane| (0..WIDTH).map(|k| (lane.next[k] as usize, lane.weights[k])))
+    fn fans(&self, lane: usize) -> &[Fan] {
+        &self.fans[self.lanes[lane] as usize..self.lanes[lane + 1] as usize]
     }
 
-    /// The successors of a choice and their weights.
-    pub fn row(&self, choice: usize) -> impl Iterator<Item = (usize, f64)> {
-        self.places(choice).filter(|(_, weight)| *weight > 0.0)
-    }
-
-    /// What a choice is worth, given f(a)r(a) of every choice and the values of all states.
+    /// The lane of an action, and its number there.
     #[inline(always)]
-    pub fn value(&self, choice: usize, rewards: &[f64], values: &[f64]) -> f64 {
-        let lanes = &self.lanes[choice * self.count..][..self.count];
-        lanes.iter().fold(rewards[choice], |sum, lane| lane.add(sum, values))
+    fn lane(&self, place: usize, action: usize) -> (usize, usize) {
+        (self.places[place] as usize + action / SIDE, action % SIDE)
     }
 
-    /// The best of some choices and its value; the first of several, and −∞ where none is a number.
+    /// The successors of an action and their weights, some of them 0.
     #[inline(always)]
-    pub fn best(&self, choices: Range<usize>, rewards: &[f64], values: &[f64]) -> (usize, f64) {
-        let lanes = &self.lanes[choices.start * self.count..choices.end * self.count];
-        let rewards = choices.clone().zip(&rewards[choices.clone()]);
-        let none = (choices.start, f64::NEG_INFINITY);
-        // A loop of one step costs as much as the step.
-        if self.count == 1 {
-            let all = rewards.zip(lanes);
-            all.fold(none, |best, ((choice, reward), lane)| better(best, choice, lane.add(*reward, values)))
-        } else {
-            let all = rewards.zip(lanes.chunks_exact(self.count));
-            all.fold(none, |best, ((choice, reward), lanes)| {
-                better(best, choice, lanes.iter().fold(*reward, |sum, lane| lane.add(sum, values)))
-            })
+    pub fn successors(&self, place: usize, action: usize) -> impl Iterator<Item = (usize, f64)> {
+        let (lane, i) = self.lane(place, action);
+        let fans = self.fans(lane).iter();
+        fans.flat_map(move |fan| (0..WIDTH).map(move |k| (fan.next[k] as usize, fan.weights[k][i])))
+    }
+
+    /// The successors of an action and their weights.
+    pub fn row(&self, place: usize, action: usize) -> impl Iterator<Item = (usize, f64)> {
+        self.successors(place, action).filter(|(_, weight)| *weight > 0.0)
+    }
+
+    /// f(a)r(a) of an action.
+    #[inline(always)]
+    pub fn reward(&self, place: usize, action: usize, scaled: &[Side]) -> f64 {
+        let (lane, i) = self.lane(place, action);
+        scaled[lane][i]
+    }
+
+    /// What an action is worth, given the rewards scaled and the values of all states.
+    #[inline(always)]
+    pub fn value(&self, place: usize, action: usize, scaled: &[Side], values: &[f64]) -> f64 {
+        let (lane, i) = self.lane(place, action);
+        self.fans(lane).iter().fold(scaled[lane][i], |mut sum, fan| {
+            for k in 0..WIDTH {
+                sum += fan.weights[k][i] * values[fan.next[k] as usize];
+            }
+            sum
+        })
+    }
+
+    /// The best action and its value; the first of several, and −∞ where none is a number.
+    #[inline(always)]
+    pub fn best(&self, place: usize, scaled: &[Side], values: &[f64]) -> (usize, f64) {
+        let (start, end) = (self.places[place] as usize, self.places[place + 1] as usize);
+        let mut best = (0, f64::NEG_INFINITY);
+        for lane in start..end {
+            let mut sums = scaled[lane];
+            for fan in self.fans(lane) {
+                for k in 0..WIDTH {
+                    let value = values[fan.next[k] as usize];
+                    for i in 0..SIDE {
+                        sums[i] += fan.weights[k][i] * value;
+                    }
+                }
+            }
+            for i in 0..SIDE {
+                best = better(best, SIDE * (lane - start) + i, sums[i]);
+            }
         }
+        best
     }
 }
 
 /// The better of two, chosen without a branch, which could not be foretold.
 #[inline(always)]
-fn better(best: (usize, f64), choice: usize, value: f64) -> (usize, f64) {
+fn better(best: (usize, f64), action: usize, value: f64) -> (usize, f64) {
     let is_better = value > best.1;
-    (if is_better { choice } else { best.0 }, if is_better { value } else { best.1 })
+    (if is_better { action } else { best.0 }, if is_better { value } else { best.1 })
 }
 
 /// The successors of a choice of a state with γ times their probabilities, without the state itself. Returns f(a).

@@ -1,7 +1,7 @@
 use sha2::{Digest, Sha256};
 
-use super::band::{Band, Reach};
 use super::chain::{Chain, chosen, taken};
+use super::discounted_visits::discounted_visits;
 use super::endless_classes::EndlessClasses;
 use super::flow;
 use super::walk::Walk;
@@ -225,41 +225,6 @@ impl Occupancy {
         }
         TabularPolicy::stochastic(self.states, self.actions, table)
     }
-}
-
-/// What a policy visits under a discount.
-fn discounted_visits<I: Iterator<Item = (usize, f64)>>(
-    model: &TabularMdp,
-    gamma: f64,
-    chosen: impl Fn(usize) -> I,
-    visits: &mut [f64],
-) -> Result<()> {
-    let decisions = model.decision_states();
-    let inside: Vec<usize> = (0..visits.len()).filter(|&s| decisions[s]).collect();
-    let mut number = vec![usize::MAX; visits.len()];
-    inside.iter().enumerate().for_each(|(i, &state)| number[state] = i);
-    let number = &number;
-    let row = |i: usize| {
-        let choices = chosen(inside[i]);
-        let all = choices.flat_map(|(choice, chosen)| {
-            model.outcomes_of(choice).successors().map(move |(p, next)| (number[next], gamma * chosen * p))
-        });
-        all.filter(|(next, _)| *next != usize::MAX)
-    };
-    let entries = || (0..inside.len()).flat_map(|i| row(i).map(move |(next, weight)| (i, next, weight)));
-    if let Some(reach) = Reach::of(inside.len(), entries().map(|(i, next, _)| (i, next))) {
-        let mut band = Band::default();
-        band.clear(reach.transposed());
-        entries().for_each(|(i, next, weight)| band.subtract(next, i, weight));
-        let mut solved = vec![0.0; inside.len()];
-        let start = model.start().iter().filter(|(state, _)| decisions[*state]);
-        start.for_each(|&(state, probability)| solved[number[state]] += probability);
-        band.solve(&mut solved);
-        inside.iter().zip(solved).for_each(|(&state, solved)| visits[state] = solved);
-        return Ok(());
-    }
-    let chain = Chain::of(model, gamma, (0..visits.len(), inside.iter().copied()), chosen, |_| 0);
-    chain.visits(model.start(), visits)
 }
 
 /// Whether visits add up over steps without end to a number.

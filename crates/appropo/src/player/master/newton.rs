@@ -5,7 +5,7 @@ use std::slice::ChunksExact;
 use super::quadratic::quadratic_on_simplex;
 use super::{Hull, STEPS, Smooth, Vertex};
 use crate::error::Result;
-use crate::vector::{add_scaled, difference, dot, norm};
+use crate::vector::{add_scaled, difference, dot, norm, wide};
 
 /// Points this close to the set, relative to the size of the hull, lie in it but for rounding.
 const NONE: f64 = 1e-15;
@@ -31,8 +31,7 @@ impl Hull {
         let mut first_gap = 0.0;
         for step_number in 0..STEPS {
             directions.point_from(&self.point, &self.vertices);
-            let slopes: Vec<f64> = directions.iter().map(|d| dot(&gradient, d)).collect();
-            let longest = directions.iter().map(norm).fold(0.0, f64::max);
+            let (slopes, longest) = directions.slopes(&gradient);
             let gap = -slopes.iter().copied().fold(0.0, f64::min);
             // The gap of the distance itself, not of its square.
             let reach = norm(&gradient);
@@ -81,11 +80,31 @@ impl Directions {
     }
 
     fn point_from(&mut self, point: &[f64], vertices: &[Vertex]) {
-        for (direction, vertex) in self.entries.chunks_exact_mut(self.dim.max(1)).zip(vertices) {
-            for i in 0..direction.len() {
-                direction[i] = vertex.z[i] - point[i];
-            }
-        }
+        wide(
+            #[inline(always)]
+            || {
+                for (direction, vertex) in self.entries.chunks_exact_mut(self.dim.max(1)).zip(vertices) {
+                    for ((direction, z), point) in direction.iter_mut().zip(&vertex.z).zip(point) {
+                        *direction = z - point;
+                    }
+                }
+            },
+        );
+    }
+
+    /// How steep each is, and the length of the longest.
+    fn slopes(&self, gradient: &[f64]) -> (Vec<f64>, f64) {
+        let (mut slopes, mut longest) = (Vec::with_capacity(self.iter().len()), 0.0f64);
+        wide(
+            #[inline(always)]
+            || {
+                for direction in self.iter() {
+                    slopes.push(dot(gradient, direction));
+                    longest = longest.max(norm(direction));
+                }
+            },
+        );
+        (slopes, longest)
     }
 
     pub(super) fn iter(&self) -> ChunksExact<'_, f64> {

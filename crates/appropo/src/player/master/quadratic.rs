@@ -1,6 +1,6 @@
 //! The quadratic model of a Newton step.
 
-use nalgebra::{Cholesky, DMatrix, DVector};
+use nalgebra::{Cholesky, DMatrix};
 
 use crate::vector::add_scaled;
 
@@ -37,8 +37,10 @@ pub(super) fn quadratic_on_simplex(c: &[f64], noise: f64, mut h: DMatrix<f64>, m
             (0..n).for_each(|i| h[(i, i)] += mu);
             continue;
         };
-        let down = factor.solve(&DVector::from_fn(inside.len(), |i, _| -gradient[inside[i]]));
-        let ones = factor.solve(&DVector::from_element(inside.len(), 1.0));
+        let mut solved =
+            DMatrix::from_fn(inside.len(), 2, |i, k| if k == 0 { -gradient[inside[i]] } else { 1.0 });
+        factor.solve_mut(&mut solved);
+        let (down, ones) = (solved.column(0), solved.column(1));
         let nu = down.sum() / ones.sum();
         let step: Vec<f64> = (0..inside.len()).map(|i| down[i] - nu * ones[i]).collect();
         let (mut t, mut blocking) = (1.0, None);

@@ -7,7 +7,7 @@ use super::project;
 use crate::error::{Error, Result};
 use crate::set::ConvexSet;
 use crate::utility::Concave;
-use crate::vector::{add_scaled, dot};
+use crate::vector::{add_scaled, dot, wide};
 
 /// linear·x − w·f(x) + ½ dist²(x + shift, set), where f looks at the last entries only.
 pub(super) struct Smooth<'a> {
@@ -49,10 +49,15 @@ impl Smooth<'_> {
                 f.curvature(&x[start..], &d[start..], &mut curved[start..]);
                 add_scaled(&mut image[start..], -weight, &curved[start..]);
             }
-            for (i, d) in directions.iter().enumerate().skip(j) {
-                hessian[(i, j)] = dot(d, &image);
-                hessian[(j, i)] = hessian[(i, j)];
-            }
+            wide(
+                #[inline(always)]
+                || {
+                    for (i, d) in directions.iter().enumerate().skip(j) {
+                        hessian[(i, j)] = dot(d, &image);
+                        hessian[(j, i)] = hessian[(i, j)];
+                    }
+                },
+            );
         }
         match hessian.iter().find(|h| !h.is_finite()) {
             None => Ok(hessian),

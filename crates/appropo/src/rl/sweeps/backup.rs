@@ -1,15 +1,13 @@
-use std::ops::Range;
-
 use super::Sweeps;
 use super::layout::Layout;
 use crate::rl::lanes::Lanes;
 
-/// What choices of the state in a place are worth, given the values of a part.
+/// What actions of the state in a place are worth, given the values of a part.
 pub(super) trait Backup {
-    fn value(&self, values: &[f64], place: usize, choice: usize) -> f64;
+    fn value(&self, values: &[f64], place: usize, action: usize) -> f64;
 
-    /// The best of some choices and its value.
-    fn best(&self, values: &[f64], place: usize, choices: Range<usize>) -> (usize, f64);
+    /// The best action and its value.
+    fn best(&self, values: &[f64], place: usize) -> (usize, f64);
 }
 
 /// By a copy of the model.
@@ -20,13 +18,13 @@ pub(super) struct InLanes<'a> {
 
 impl Backup for InLanes<'_> {
     #[inline(always)]
-    fn value(&self, values: &[f64], _: usize, choice: usize) -> f64 {
-        self.lanes.value(choice, &self.sweeps.scaled, values)
+    fn value(&self, values: &[f64], place: usize, action: usize) -> f64 {
+        self.lanes.value(place, action, &self.sweeps.scaled, values)
     }
 
     #[inline(always)]
-    fn best(&self, values: &[f64], _: usize, choices: Range<usize>) -> (usize, f64) {
-        self.lanes.best(choices, &self.sweeps.scaled, values)
+    fn best(&self, values: &[f64], place: usize) -> (usize, f64) {
+        self.lanes.best(place, &self.sweeps.scaled, values)
     }
 }
 
@@ -63,19 +61,22 @@ impl InRows<'_> {
 
 impl Backup for InRows<'_> {
     #[inline(always)]
-    fn value(&self, values: &[f64], place: usize, choice: usize) -> f64 {
+    fn value(&self, values: &[f64], place: usize, action: usize) -> f64 {
         let Layout { is_plain, states, .. } = &*self.sweeps.layout;
+        let state = states[place] as usize;
+        let choice = self.sweeps.model.choices_of(state).start + action;
         match is_plain[place] {
             true => self.plain(values, choice),
-            false => self.any(values, states[place] as usize, choice),
+            false => self.any(values, state, choice),
         }
     }
 
     #[inline(always)]
-    fn best(&self, values: &[f64], place: usize, choices: Range<usize>) -> (usize, f64) {
-        choices.clone().fold((choices.start, f64::NEG_INFINITY), |best, choice| {
-            let value = self.value(values, place, choice);
-            if value > best.1 { (choice, value) } else { best }
+    fn best(&self, values: &[f64], place: usize) -> (usize, f64) {
+        let actions = self.sweeps.model.choices_of(self.sweeps.layout.states[place] as usize).len();
+        (0..actions).fold((0, f64::NEG_INFINITY), |best, action| {
+            let value = self.value(values, place, action);
+            if value > best.1 { (action, value) } else { best }
         })
     }
 }

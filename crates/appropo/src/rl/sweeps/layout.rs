@@ -54,8 +54,9 @@ impl Layout {
         model.remembered(key("sweeps", gamma, decisions), || {
             let number: Vec<u32> =
                 (0..).zip(decisions).map(|(s, decides)| if *decides { s } else { u32::MAX }).collect();
-            let lanes = Lanes::new(model, gamma, 0..model.states(), &number);
-            Ok(Self { lanes, ..Self::new(model, 0..model.states(), decisions) })
+            let layout = Self::new(model, 0..model.states(), decisions);
+            let lanes = Lanes::new(model, gamma, layout.states.iter().map(|s| *s as usize), &number);
+            Ok(Self { lanes, ..layout })
         })
     }
 }

@@ -10,7 +10,7 @@ use std::thread::available_parallelism;
 use layout::{BLOCK, Layout, PARTS};
 use part::Part;
 
-use super::lanes::Lanes;
+use super::lanes::Side;
 use crate::env::{Successors, TabularMdp};
 use crate::error::Result;
 use crate::vector::{larger, largest};
@@ -36,12 +36,12 @@ pub(super) struct Sweeps<'a> {
     gamma: f64,
     rewards: &'a [f64],
     /// The same times f(a), for the layout's lanes.
-    scaled: Vec<f64>,
+    scaled: Vec<Side>,
     /// The states are in here. The values of others do not change.
     range: Range<usize>,
     layout: Arc<Layout>,
     is_open: Vec<bool>,
-    /// The choice of each state that was best when all were looked at.
+    /// The action of each state that was best when all were looked at.
     taken: Vec<u32>,
     threads: usize,
     /// The values before a sweep, where there are several parts.
@@ -92,9 +92,8 @@ impl<'a> Sweeps<'a> {
         rounding: f64,
     ) -> Self {
         let is_open = vec![true; layout.states.len().div_ceil(BLOCK)];
-        let taken = layout.states.iter().map(|&s| model.choices_of(s as usize).start as u32).collect();
-        let factors = layout.lanes.as_ref().map_or(&[][..], Lanes::factors);
-        let scaled = factors.iter().zip(rewards).map(|(factor, reward)| factor * reward).collect();
+        let taken = vec![0; layout.states.len()];
+        let scaled = layout.lanes.as_ref().map_or(Vec::new(), |lanes| lanes.scaled(rewards));
         let parts = is_open.len().div_ceil(layout.part);
         let threads = if parts > 1 { available_parallelism().map_or(1, usize::from) } else { 1 };
         Self {

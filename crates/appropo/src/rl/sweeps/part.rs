@@ -1,9 +1,10 @@
-use std::ops::Range;
-
 use super::Sweeps;
 use super::backup::{Backup, InLanes, InRows};
 use super::layout::BLOCK;
-use crate::vector::larger;
+use crate::vector::{larger, wide};
+
+/// Blocks that are visited side by side.
+const ABREAST: usize = 2;
 
 /// A range of blocks and of states, which one thread sweeps.
 pub(super) struct Part<'v> {
@@ -21,11 +22,15 @@ impl Part<'_> {
     pub fn sweep<const ALL: bool>(&mut self, sweeps: &Sweeps, rounding: f64) -> (f64, Vec<u32>) {
         let start = self.start;
         match &sweeps.layout.lanes {
-            Some(lanes) => self.sweep_by::<ALL>(&InLanes { lanes, sweeps }, sweeps, rounding),
+            Some(lanes) => wide(
+                #[inline(always)]
+                || self.sweep_by::<ALL>(&InLanes { lanes, sweeps }, sweeps, rounding),
+            ),
             None => self.sweep_by::<ALL>(&InRows { start, sweeps }, sweeps, rounding),
         }
     }
 
+    #[inline(always)]
     fn sweep_by<const ALL: bool>(
         &mut self,
         backup: &impl Backup,
@@ -33,16 +38,16 @@ impl Part<'_> {
         rounding: f64,
     ) -> (f64, Vec<u32>) {
         let (count, mut largest, mut opened) = (self.is_open.len(), 0.0, Vec::new());
-        // A state waits for the value of the one before it. Two blocks far apart wait side by side.
-        let half = count.div_ceil(2);
-        for i in 0..half {
+        // A state waits for the value of the one before it. Blocks far apart wait side by side.
+        let apart = count.div_ceil(ABREAST);
+        for i in 0..apart {
             let open = |i: usize| {
                 let i = if sweeps.is_upward { count.checked_sub(1 + i) } else { Some(i) };
                 i.filter(|&i| self.is_open.get(i) == Some(&true))
             };
-            let (first, second) = (open(i), open(i + half));
-            let changes = self.visit_blocks::<ALL>(backup, sweeps, [first, second]);
-            for (i, change) in [first, second].into_iter().zip(changes) {
+            let blocks = std::array::from_fn(|k| open(i + k * apart));
+            let changes = self.visit_blocks::<ALL>(backup, sweeps, blocks);
+            for (i, change) in blocks.into_iter().zip(changes) {
                 let Some(i) = i else { continue };
                 largest = larger(largest, change);
                 self.pass_on::<ALL>(sweeps, i, !(change <= rounding), &mut opened);
@@ -51,31 +56,28 @@ impl Part<'_> {
         (largest, opened)
     }
 
-    /// Visits the states of up to two blocks. Returns the largest change in each.
+    /// Visits the states of a few blocks. Returns the largest change in each.
     #[inline(always)]
     fn visit_blocks<const ALL: bool>(
         &mut self,
         backup: &impl Backup,
         sweeps: &Sweeps,
-        blocks: [Option<usize>; 2],
-    ) -> [f64; 2] {
+        blocks: [Option<usize>; ABREAST],
+    ) -> [f64; ABREAST] {
         let places = blocks.map(|i| {
             let start = i.map_or(sweeps.layout.states.len(), |i| (self.block + i) * BLOCK);
             start..sweeps.layout.states.len().min(start + BLOCK)
         });
-        let place = |places: &Range<usize>, step: usize| {
-            if sweeps.is_upward { places.end - 1 - step } else { places.start + step }
-        };
-        let [mut first, mut second] = [0.0; 2];
+        let mut changes = [0.0; ABREAST];
         for step in 0..BLOCK {
-            if step < places[0].len() {
-                first = larger(first, self.visit::<ALL>(backup, sweeps, place(&places[0], step)));
-            }
-            if step < places[1].len() {
-                second = larger(second, self.visit::<ALL>(backup, sweeps, place(&places[1], step)));
+            for (places, change) in places.iter().zip(&mut changes) {
+                if step < places.len() {
+                    let place = if sweeps.is_upward { places.end - 1 - step } else { places.start + step };
+                    *change = larger(*change, self.visit::<ALL>(backup, sweeps, place));
+                }
             }
         }
-        [first, second]
+        changes
     }
 
     /// Gives the state in a place its best value, given those of the others. Returns the change.
@@ -84,8 +86,8 @@ impl Part<'_> {
         let state = sweeps.layout.states[place] as usize;
         let taken = &mut self.taken[place - self.block * BLOCK];
         let best = if ALL {
-            let (choice, best) = backup.best(self.values, place, sweeps.model.choices_of(state));
-            *taken = choice as u32;
+            let (action, best) = backup.best(self.values, place);
+            *taken = action as u32;
             best
         } else {
             backup.value(self.values, place, *taken as usize)
