@@ -32,8 +32,8 @@ pub(super) fn long_run(moves: &[(u32, u32, f64)], mut visits: Vec<f64>) -> Vec<f
 
 impl Chain {
     /// The chain of moves as (from, to, probability), of which several may be alike.
-    fn new(states: usize, mut moves: Vec<(u32, u32, f64)>) -> Self {
-        moves.sort_by_key(|(from, to, _)| (*to, *from));
+    fn new(states: usize, moves: Vec<(u32, u32, f64)>) -> Self {
+        let moves = sorted_by(states, &sorted_by(states, &moves, |(from, _, _)| *from), |(_, to, _)| *to);
         let (mut rows, mut entries, mut leaving) = (vec![0u32], Vec::new(), vec![0.0; states]);
         let mut moves = moves.into_iter().peekable();
         for state in 0..states as u32 {
@@ -134,6 +134,26 @@ impl Chain {
         }
         (groups, count as usize)
     }
+}
+
+/// Moves by one of their states, in the same order where that is the same.
+fn sorted_by(
+    states: usize,
+    moves: &[(u32, u32, f64)],
+    of: impl Fn(&(u32, u32, f64)) -> u32,
+) -> Vec<(u32, u32, f64)> {
+    let mut places = vec![0u32; states + 1];
+    moves.iter().for_each(|step| places[of(step) as usize + 1] += 1);
+    for state in 0..states {
+        places[state + 1] += places[state];
+    }
+    let mut sorted = vec![(0, 0, 0.0); moves.len()];
+    for step in moves {
+        let place = &mut places[of(step) as usize];
+        sorted[*place as usize] = *step;
+        *place += 1;
+    }
+    sorted
 }
 
 #[cfg(test)]

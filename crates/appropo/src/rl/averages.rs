@@ -4,14 +4,19 @@ use super::chain::Chain;
 use super::end_components::EndComponents;
 use super::endless_classes::EndlessClasses;
 use super::graph::Predecessors;
+use super::sweeps::Sweeps;
 use crate::env::TabularMdp;
 use crate::error::Result;
 use crate::measurement::Measures;
-use crate::vector::rounding;
+use crate::vector::{largest, rounding};
 
 const ROUNDS: usize = 1000;
-/// Sweeps before the first evaluation: until values settle, relative to the largest reward, but not more than these, and than
-/// so many transitions take.
+/// Sweeps before the first evaluation, by which policies see a little ahead.
+const FIRST_SWEEPS: usize = 64;
+/// Spans of sweeps between two evaluations.
+const SPANS: usize = 8;
+/// Sweeps where they come first: until values settle, relative to the largest reward, but not more than these, and than so many
+/// transitions take.
 const SETTLED: f64 = 1e-10;
 const MOST_SWEEPS: usize = 10_000;
 const MOST_WORK: usize = 2_000_000_000;
@@ -38,6 +43,15 @@ struct Component {
     actions: Vec<u32>,
     model: TabularMdp,
     predecessors: Predecessors,
+}
+
+/// How policies are improved.
+#[derive(Clone, Copy, PartialEq)]
+enum Pace {
+    /// By sweeps that go on from each evaluation.
+    Leaping,
+    /// One step at a time.
+    Careful,
 }
 
 /// How to stay for the best average payoff.
@@ -157,41 +171,57 @@ impl Component {
 
     /// The actions with the largest average of −λ·z, and b with b(s) + gain ≥ −λ·z + b(next) for all choices: policy iteration
     /// in a model where every state can be reached (Puterman 1994, section 9.5).
+    ///
+    /// Sweeps between evaluations save most of them, but may lead to policies that hardly ever come back to where they are
+    /// evaluated from. Then all sweeps come first.
     fn best(&self, lam: &[f64]) -> Result<(Vec<u32>, Vec<f64>)> {
-        let model = &self.model;
-        let rewards = model.rewards(lam);
-        let largest = rewards.iter().fold(0.0, |m: f64, r| m.max(r.abs()));
-        let everywhere = vec![true; model.states()];
-        let worth = |choice: usize, bias: &[f64]| {
-            let row = model.outcomes_of(choice);
-            rewards[choice] + row.iter().map(|t| t.probability * bias[t.next as usize]).sum::<f64>()
-        };
-        let mut bias = vec![0.0; model.states()];
-        for _ in 0..MOST_SWEEPS.min(MOST_WORK / model.transitions().max(1)) {
+        let rewards = self.model.rewards(lam);
+        let mut bias = vec![0.0; self.model.states()];
+        self.look_ahead(&rewards, FIRST_SWEEPS, &mut bias);
+        if let Ok(found) = self.iterate(&rewards, bias.clone(), Pace::Leaping) {
+            return Ok(found);
+        }
+        self.look_ahead(&rewards, MOST_SWEEPS.min(MOST_WORK / self.model.transitions().max(1)), &mut bias);
+        self.iterate(&rewards, bias, Pace::Careful)
+    }
+
+    /// So many sweeps of relative value iteration, or as many as it takes to settle.
+    fn look_ahead(&self, rewards: &[f64], sweeps: usize, bias: &mut Vec<f64>) {
+        let largest = largest(rewards);
+        for _ in 0..sweeps {
             let best = |state: usize| {
-                model.choices_of(state).map(|choice| worth(choice, &bias)).fold(f64::NEG_INFINITY, f64::max)
+                let choices = self.model.choices_of(state);
+                choices.map(|choice| self.worth(rewards, choice, bias)).fold(f64::NEG_INFINITY, f64::max)
             };
             // Half a step at a time, so that rounds are no trouble.
-            let mut next: Vec<f64> = (0..model.states()).map(|s| 0.5 * (bias[s] + best(s))).collect();
-            let changes = next.iter().zip(&bias).map(|(next, bias)| next - bias);
+            let mut next: Vec<f64> = (0..bias.len()).map(|s| 0.5 * (bias[s] + best(s))).collect();
+            let changes = next.iter().zip(bias.iter()).map(|(next, bias)| next - bias);
             let (least, most) =
                 changes.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
             let first = next[0];
             next.iter_mut().for_each(|v| *v -= first);
-            bias = next;
+            *bias = next;
             if most - least <= SETTLED * largest {
                 break;
             }
         }
-        let mut actions = vec![0; model.states()];
-        self.improve(&bias, 0.0, &worth, &mut actions);
-        let mut accuracy = ROUGHLY;
+    }
+
+    /// Policy iteration from the policy that is greedy for a bias. Leaping, a policy that can't be evaluated soon is an error.
+    fn iterate(&self, rewards: &[f64], mut bias: Vec<f64>, pace: Pace) -> Result<(Vec<u32>, Vec<f64>)> {
+        let model = &self.model;
+        let everywhere = vec![true; model.states()];
+        let mut actions = self.greedy(rewards, &bias);
+        let (mut accuracy, mut frequencies) = (ROUGHLY, Vec::new());
         for _ in 0..ROUNDS {
             let reward =
                 |state: usize, actions: &[u32]| rewards[model.choice(state, actions[state] as usize)];
             let taken = |s: usize, a: usize| f64::from(actions[s] as usize == a);
             let Some(classes) = EndlessClasses::new(model, &everywhere, taken) else { break };
-            let frequencies = classes.frequencies(model, taken)?;
+            frequencies = match pace {
+                Pace::Leaping => classes.frequencies_soon(model, taken, &frequencies)?,
+                Pace::Careful => classes.frequencies(model, taken)?,
+            };
             let mut gains = vec![0.0; classes.count()];
             for (state, frequency) in frequencies.iter().enumerate() {
                 if let Some(class) = classes.of(state) {
@@ -210,33 +240,46 @@ impl Component {
             let level = bias[reference];
             bias.iter_mut().for_each(|v| *v -= level);
             let chain = Chain::deterministic(model, 1.0, &others, &actions);
+            let chain = if pace == Pace::Leaping { chain.impatient() } else { chain };
             chain.values(|state| reward(state, &actions) - gains[class], accuracy, &mut bias)?;
 
-            let scale = bias.iter().fold(largest, |m: f64, v| m.max(v.abs()));
-            if !self.improve(&bias, accuracy.max(GAIN) * scale, &worth, &mut actions) {
-                if accuracy == 0.0 {
-                    break;
+            let scale = largest(&bias).max(largest(rewards));
+            if self.improve(rewards, &bias, accuracy.max(GAIN) * scale, &mut actions) {
+                if pace == Pace::Leaping {
+                    // What is better here is better for all that leads here.
+                    let beyond: Vec<f64> = rewards.iter().map(|reward| reward - gains[class]).collect();
+                    let mut sweeps = Sweeps::new(model, 1.0, (0..model.states(), &others), &beyond, GAIN);
+                    (0..SPANS).for_each(|_| sweeps.run_span(&mut bias));
+                    self.improve(rewards, &bias, GAIN * scale, &mut actions);
                 }
+            } else if accuracy == 0.0 {
+                break;
+            } else {
                 accuracy = 0.0;
             }
         }
         Ok((actions, bias))
     }
 
+    fn worth(&self, rewards: &[f64], choice: usize, bias: &[f64]) -> f64 {
+        let row = self.model.outcomes_of(choice);
+        rewards[choice] + row.iter().map(|t| t.probability * bias[t.next as usize]).sum::<f64>()
+    }
+
+    fn greedy(&self, rewards: &[f64], bias: &[f64]) -> Vec<u32> {
+        let mut actions = vec![0; self.model.states()];
+        self.improve(rewards, bias, 0.0, &mut actions);
+        actions
+    }
+
     /// Takes actions that are worth more than those taken by a margin; whether there are any.
-    fn improve(
-        &self,
-        bias: &[f64],
-        margin: f64,
-        worth: &dyn Fn(usize, &[f64]) -> f64,
-        actions: &mut [u32],
-    ) -> bool {
+    fn improve(&self, rewards: &[f64], bias: &[f64], margin: f64, actions: &mut [u32]) -> bool {
         let mut is_improved = false;
         for (state, action) in actions.iter_mut().enumerate() {
             let choices = self.model.choices_of(state);
-            let mut most = worth(self.model.choice(state, *action as usize), bias) + margin;
+            let mut most = self.worth(rewards, self.model.choice(state, *action as usize), bias) + margin;
             for choice in choices.clone() {
-                let found = worth(choice, bias);
+                let found = self.worth(rewards, choice, bias);
                 if found > most {
                     (most, is_improved) = (found, true);
                     *action = (choice - choices.start) as u32;

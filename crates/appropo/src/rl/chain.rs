@@ -3,21 +3,27 @@ use std::ops::Range;
 
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
-use crate::vector::{add_scaled, largest, wide};
+use crate::vector::{add_scaled, dot, largest, wide};
 
 /// I − γP for the Markov chain that a policy makes of a model, over the decision states.
 ///
-/// States are numbered so that each comes after its most likely successor. A Gauss–Seidel sweep in that order
-/// carries values back along whole trajectories, which makes it a strong preconditioner.
+/// States are numbered so that each comes after its most likely successor. Eliminating them in that order, without the entries that
+/// would fill in, carries values back along whole trajectories and takes account of steps to and fro: the diagonal incomplete
+/// factors M = (D + L)D⁻¹(D + U) (Pommerell and Fichtner 1994), for which iterations of M⁻¹ converge (Meijerink and van der
+/// Vorst 1977) wherever the chain ends or is discounted.
 pub(super) struct Chain {
     /// Number in the chain → state.
     order: Vec<u32>,
     /// γP to states that come before, and to those that come after.
     earlier: Triangle,
     later: Triangle,
-    /// 1 − γP(s, s), and 1 divided by it: states wait for each other, and for a division they would wait long.
+    /// 1 − γP(s, s).
     diagonal: Vec<f64>,
+    /// D, and 1 divided by it: states wait for each other, and for a division they would wait long.
+    pivots: Vec<f64>,
     inverse: Vec<f64>,
+    /// Runs of a solve before giving up.
+    runs: usize,
 }
 
 /// One side of the diagonal, by compressed rows.
@@ -32,6 +38,26 @@ impl Triangle {
         let mut first = Vec::with_capacity(rows + 1);
         first.push(0);
         Self { rows: first, columns: Vec::new(), weights: Vec::new() }
+    }
+
+    /// Its columns as rows.
+    fn transposed(&self) -> Self {
+        let count = self.rows.len() - 1;
+        let mut rows = vec![0u32; count + 1];
+        self.columns.iter().for_each(|j| rows[*j as usize + 1] += 1);
+        for i in 0..count {
+            rows[i + 1] += rows[i];
+        }
+        let (mut columns, mut weights) = (vec![0; self.columns.len()], vec![0.0; self.columns.len()]);
+        let mut place = rows.clone();
+        for i in 0..count {
+            for (j, weight) in self.row(i) {
+                let at = place[j] as usize;
+                (columns[at], weights[at]) = (i as u32, weight);
+                place[j] += 1;
+            }
+        }
+        Self { rows, columns, weights }
     }
 
     fn push(&mut self, column: u32, weight: f64) {
@@ -65,6 +91,7 @@ impl Triangle {
 
 /// Runs of BiCGSTAB, or of sweeps, before giving up.
 const RUNS: usize = 10_000;
+const FEW_RUNS: usize = 6;
 const SWEEPS: usize = 50;
 /// Iterations of a run.
 const ITERATIONS: usize = 300;
@@ -166,8 +193,14 @@ impl Chain {
             earlier.end_row();
             later.end_row();
         }
-        let inverse = diagonal.iter().map(|d| 1.0 / d).collect();
-        Self { order, earlier, later, diagonal, inverse }
+        let pivots = pivots(&earlier, &later, &diagonal);
+        let inverse = pivots.iter().map(|d| 1.0 / d).collect();
+        Self { order, earlier, later, diagonal, pivots, inverse, runs: RUNS }
+    }
+
+    /// The same chain, whose solves give up soon.
+    pub(super) fn impatient(self) -> Self {
+        Self { runs: FEW_RUNS, ..self }
     }
 
     /// V with (I − γP)V = r, to a relative residual of `accuracy` or rounding. `values` holds a first guess and
@@ -255,41 +288,51 @@ impl Chain {
         }
     }
 
-    /// Solves M x = x in place, where M is the diagonal and the part of A that points to earlier states.
+    /// Solves M y = p. Returns (D + U)y in `upper`, where U is the half of A that y is solved with last; or with Mᵀ.
     #[inline(always)]
-    fn precondition(&self, x: &mut [f64], transposed: bool) {
+    fn precondition(&self, p: &[f64], transposed: bool, upper: &mut [f64], y: &mut [f64]) {
+        let Self { earlier, later, pivots, inverse, .. } = self;
         if transposed {
-            for i in (0..x.len()).rev() {
-                let solved = x[i] * self.inverse[i];
-                x[i] = solved;
-                self.earlier.add(i, solved, x);
+            upper.copy_from_slice(p);
+            for i in 0..p.len() {
+                later.add(i, upper[i] * inverse[i], upper);
+            }
+            y.copy_from_slice(upper);
+            for i in (0..p.len()).rev() {
+                y[i] *= inverse[i];
+                earlier.add(i, y[i], y);
             }
         } else {
-            for i in 0..x.len() {
-                x[i] = (x[i] + self.earlier.product(i, x)) * self.inverse[i];
+            for i in 0..p.len() {
+                y[i] = (p[i] + earlier.product(i, y)) * inverse[i];
+                upper[i] = y[i] * pivots[i];
+            }
+            for i in (0..p.len()).rev() {
+                y[i] += later.product(i, y) * inverse[i];
             }
         }
     }
 
-    /// y = M⁻¹p and out = A y = p − (M − A)y, which takes the other half of A only; or with Aᵀ.
+    /// y = M⁻¹p and out = A y = (D + L)y + ((D + U)y − Dy) − (D − A's diagonal)y, which takes L once more and U no more
+    /// (Eisenstat 1981); or with Aᵀ.
     #[inline(always)]
     fn times_preconditioned(&self, p: &[f64], transposed: bool, y: &mut [f64], out: &mut [f64]) {
-        y.copy_from_slice(p);
-        self.precondition(y, transposed);
-        if transposed {
-            out.copy_from_slice(p);
-            for i in 0..y.len() {
-                self.later.add(i, -y[i], out);
-            }
-        } else {
-            for i in 0..y.len() {
-                out[i] = p[i] - self.later.product(i, y);
+        let Self { earlier, later, diagonal, pivots, .. } = self;
+        self.precondition(p, transposed, out, y);
+        for i in 0..y.len() {
+            out[i] += (diagonal[i] - pivots[i]) * y[i];
+        }
+        for i in 0..y.len() {
+            if transposed {
+                later.add(i, -y[i], out);
+            } else {
+                out[i] -= earlier.product(i, y);
             }
         }
     }
 
-    /// Runs of BiCGSTAB from the true residual, with Gauss–Seidel sweeps between them where one makes no headway:
-    /// those converge, however slowly, for every chain that ends or is discounted.
+    /// Runs of BiCGSTAB from the true residual, with plain iterations of M⁻¹ between them where one makes no headway: those
+    /// converge, however slowly.
     fn solve(&self, b: &[f64], x: &mut [f64], transposed: bool, accuracy: f64) -> Result<()> {
         let accuracy = accuracy.max(4.0 * f64::EPSILON);
         if self.diagonal.iter().any(|d| *d <= 0.0) {
@@ -297,7 +340,7 @@ impl Chain {
         }
         let mut r = vec![0.0; b.len()];
         let mut last = f64::INFINITY;
-        for _ in 0..RUNS {
+        for _ in 0..self.runs {
             self.residual(b, x, transposed, &mut r);
             let size = largest(b).max(largest(x)).max(SMALLEST);
             let residual = largest(&r);
@@ -312,9 +355,10 @@ impl Chain {
                 if residual <= 64.0 * f64::EPSILON * size {
                     return Ok(());
                 }
+                let (mut upper, mut step) = (vec![0.0; r.len()], vec![0.0; r.len()]);
                 for _ in 0..SWEEPS {
-                    self.precondition(&mut r, transposed);
-                    add_scaled(x, 1.0, &r);
+                    self.precondition(&r, transposed, &mut upper, &mut step);
+                    add_scaled(x, 1.0, &step);
                     self.residual(b, x, transposed, &mut r);
                 }
                 last = f64::INFINITY;
@@ -379,6 +423,22 @@ impl Chain {
     }
 }
 
+/// D of the factors: dᵢ = aᵢᵢ − Σ aᵢⱼaⱼᵢ/dⱼ over the states j that come before.
+fn pivots(earlier: &Triangle, later: &Triangle, diagonal: &[f64]) -> Vec<f64> {
+    let back = later.transposed();
+    let (mut pivots, mut row) = (diagonal.to_vec(), vec![0.0; diagonal.len()]);
+    for i in 0..diagonal.len() {
+        earlier.add(i, 1.0, &mut row);
+        let taken: f64 = back.row(i).map(|(j, weight)| weight * row[j] / pivots[j]).sum();
+        earlier.row(i).for_each(|(j, _)| row[j] = 0.0);
+        // A chain that hardly ever ends may have none by rounding.
+        if taken < diagonal[i] {
+            pivots[i] -= taken;
+        }
+    }
+    pivots
+}
+
 /// The choices of a state that a policy takes, with their probabilities.
 pub(super) fn chosen(
     model: &TabularMdp,
@@ -396,20 +456,6 @@ pub(super) fn taken(
     state: usize,
 ) -> impl Iterator<Item = (usize, f64)> + use<> {
     std::iter::once((model.choice(state, actions[state] as usize), 1.0))
-}
-
-/// The inner product, as four sums side by side.
-#[inline(always)]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let (a, b) = (a.as_chunks::<4>(), b.as_chunks::<4>());
-    let mut sums = [0.0; 4];
-    for (a, b) in a.0.iter().zip(b.0) {
-        for i in 0..4 {
-            sums[i] += a[i] * b[i];
-        }
-    }
-    let rest: f64 = a.1.iter().zip(b.1).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use crate::error::Result;
 
 /// A state that is visited less than this share of what another is, is no good to count visits between.
 const SELDOM: f64 = 1e-3;
+/// The share of time in a state where it may be new, besides what is known.
+const UNKNOWN: f64 = 1e-12;
 /// How often others are looked for.
 const CHANGES: usize = 4;
 
@@ -58,9 +60,30 @@ impl EndlessClasses {
 
     /// The share of the time that is spent in each state of a class, by whoever stays there.
     pub fn frequencies(&self, model: &TabularMdp, policy: impl Fn(usize, usize) -> f64) -> Result<Vec<f64>> {
+        self.solve(model, policy, &[], |chain| chain)
+    }
+
+    /// The same from those of a policy that is alike; an error where that takes long.
+    pub fn frequencies_soon(
+        &self,
+        model: &TabularMdp,
+        policy: impl Fn(usize, usize) -> f64,
+        known: &[f64],
+    ) -> Result<Vec<f64>> {
+        self.solve(model, policy, known, Chain::impatient)
+    }
+
+    fn solve(
+        &self,
+        model: &TabularMdp,
+        policy: impl Fn(usize, usize) -> f64,
+        known: &[f64],
+        how: impl Fn(Chain) -> Chain,
+    ) -> Result<Vec<f64>> {
         let moves = self.moves(model, &policy);
-        let anywhere = self.places.iter().map(|place| f64::from(*place != NONE)).collect();
-        let mut frequencies = long_run(&moves, anywhere);
+        let somewhere = |state: usize| known.get(state).map_or(1.0, |known| known + UNKNOWN);
+        let guess = (0..self.places.len()).map(|state| self.of(state).map_or(0.0, |_| somewhere(state)));
+        let mut frequencies = long_run(&moves, guess.collect());
         for _ in 0..CHANGES {
             let references = self.most_frequent(&frequencies);
             // Visits between two to the reference of a class, for all classes at once.
@@ -72,7 +95,7 @@ impl EndlessClasses {
             let units: Vec<f64> =
                 references.iter().map(|state| state.map_or(1.0, |s| frequencies[s])).collect();
             self.divide(&mut frequencies, &units);
-            Chain::new(model, 1.0, &others, &policy).visits_from(&start, &mut frequencies)?;
+            how(Chain::new(model, 1.0, &others, &policy)).visits_from(&start, &mut frequencies)?;
             references.iter().flatten().for_each(|&state| frequencies[state] = 1.0);
             self.normalize(&mut frequencies);
             let is_seldom = |(reference, often): (&Option<usize>, &Option<usize>)| match (reference, often) {
