@@ -1,92 +1,23 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use super::preconditioner::{Preconditioner, Split, Triangle};
 use crate::env::TabularMdp;
 use crate::error::{Error, Result};
 use crate::vector::{add_scaled, dot, largest, wide};
 
 /// I − γP for the Markov chain that a policy makes of a model, over the decision states.
 ///
-/// States are numbered so that each comes after its most likely successor. Eliminating them in that order, without the entries that
-/// would fill in, carries values back along whole trajectories and takes account of steps to and fro: the diagonal incomplete
-/// factors M = (D + L)D⁻¹(D + U) (Pommerell and Fichtner 1994), for which iterations of M⁻¹ converge (Meijerink and van der
-/// Vorst 1977) wherever the chain ends or is discounted.
+/// States are numbered so that each comes after its most likely successor. A Gauss–Seidel sweep in that order
+/// carries values back along whole trajectories, which makes it a strong preconditioner. Where nothing is discounted, steps to and
+/// fro go on for long, and incomplete factors take account of them.
 pub(super) struct Chain {
     /// Number in the chain → state.
     order: Vec<u32>,
-    /// γP to states that come before, and to those that come after.
-    earlier: Triangle,
-    later: Triangle,
-    /// 1 − γP(s, s).
-    diagonal: Vec<f64>,
-    /// D, and 1 divided by it: states wait for each other, and for a division they would wait long.
-    pivots: Vec<f64>,
-    inverse: Vec<f64>,
+    matrix: Split,
+    preconditioner: Preconditioner,
     /// Runs of a solve before giving up.
     runs: usize,
-}
-
-/// One side of the diagonal, by compressed rows.
-struct Triangle {
-    rows: Vec<u32>,
-    columns: Vec<u32>,
-    weights: Vec<f64>,
-}
-
-impl Triangle {
-    fn new(rows: usize) -> Self {
-        let mut first = Vec::with_capacity(rows + 1);
-        first.push(0);
-        Self { rows: first, columns: Vec::new(), weights: Vec::new() }
-    }
-
-    /// Its columns as rows.
-    fn transposed(&self) -> Self {
-        let count = self.rows.len() - 1;
-        let mut rows = vec![0u32; count + 1];
-        self.columns.iter().for_each(|j| rows[*j as usize + 1] += 1);
-        for i in 0..count {
-            rows[i + 1] += rows[i];
-        }
-        let (mut columns, mut weights) = (vec![0; self.columns.len()], vec![0.0; self.columns.len()]);
-        let mut place = rows.clone();
-        for i in 0..count {
-            for (j, weight) in self.row(i) {
-                let at = place[j] as usize;
-                (columns[at], weights[at]) = (i as u32, weight);
-                place[j] += 1;
-            }
-        }
-        Self { rows, columns, weights }
-    }
-
-    fn push(&mut self, column: u32, weight: f64) {
-        self.columns.push(column);
-        self.weights.push(weight);
-    }
-
-    fn end_row(&mut self) {
-        self.rows.push(self.columns.len() as u32);
-    }
-
-    #[inline]
-    fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> {
-        let (start, end) = (self.rows[i] as usize, self.rows[i + 1] as usize);
-        let columns = self.columns[start..end].iter().map(|j| *j as usize);
-        columns.zip(self.weights[start..end].iter().copied())
-    }
-
-    /// The product of a row with x.
-    #[inline]
-    fn product(&self, i: usize, x: &[f64]) -> f64 {
-        self.row(i).map(|(j, weight)| weight * x[j]).sum()
-    }
-
-    /// Adds a row, times a number.
-    #[inline]
-    fn add(&self, i: usize, factor: f64, out: &mut [f64]) {
-        self.row(i).for_each(|(j, weight)| out[j] += weight * factor);
-    }
 }
 
 /// Runs of BiCGSTAB, or of sweeps, before giving up.
@@ -134,7 +65,11 @@ impl Chain {
                 row.map(move |(p, next)| (next, gamma * chosen * p))
             })
         };
-        Self::of_rows((range, states), successors, component)
+        let chain = Self::of_rows((range, states), successors, component);
+        match gamma < 1.0 {
+            true => chain,
+            false => Self { preconditioner: Preconditioner::incomplete(&chain.matrix), ..chain },
+        }
     }
 
     /// The same by the rows of γP.
@@ -193,9 +128,8 @@ impl Chain {
             earlier.end_row();
             later.end_row();
         }
-        let pivots = pivots(&earlier, &later, &diagonal);
-        let inverse = pivots.iter().map(|d| 1.0 / d).collect();
-        Self { order, earlier, later, diagonal, pivots, inverse, runs: RUNS }
+        let matrix = Split { earlier, later, diagonal };
+        Self { order, preconditioner: Preconditioner::lower(&matrix), matrix, runs: RUNS }
     }
 
     /// The same chain, whose solves give up soon.
@@ -219,16 +153,16 @@ impl Chain {
 
     /// Brings `values` closer to V with (I − γP)V = r, at the price of a few sweeps. Returns whether it could.
     pub(super) fn approach(&self, reward: impl Fn(usize) -> f64, values: &mut [f64]) -> bool {
-        if self.diagonal.iter().any(|d| *d <= 0.0) {
+        if self.matrix.diagonal.iter().any(|d| *d <= 0.0) {
             return false;
         }
         let (b, mut x) = (self.gather(reward), self.gather(|s| values[s]));
         let mut r = vec![0.0; b.len()];
-        self.residual(&b, &x, false, &mut r);
+        self.matrix.residual(&b, &x, false, &mut r);
         let before = largest(&r);
         let least = 4.0 * f64::EPSILON * largest(&b).max(largest(&x)).max(SMALLEST);
         self.krylov(&r, &mut x, false, (ROUGH * before).max(least), ROUGH_ITERATIONS);
-        self.residual(&b, &x, false, &mut r);
+        self.matrix.residual(&b, &x, false, &mut r);
         // Written so that NaN is no progress.
         let is_closer = largest(&r) <= 0.5 * before;
         if is_closer {
@@ -274,74 +208,17 @@ impl Chain {
         }
     }
 
-    /// out = b − A x, or with Aᵀ.
-    fn residual(&self, b: &[f64], x: &[f64], transposed: bool, out: &mut [f64]) {
-        out.copy_from_slice(b);
-        for i in 0..x.len() {
-            out[i] -= self.diagonal[i] * x[i];
-            if transposed {
-                self.earlier.add(i, x[i], out);
-                self.later.add(i, x[i], out);
-            } else {
-                out[i] += self.earlier.product(i, x) + self.later.product(i, x);
-            }
-        }
-    }
-
-    /// Solves M y = p. Returns (D + U)y in `upper`, where U is the half of A that y is solved with last; or with Mᵀ.
-    #[inline(always)]
-    fn precondition(&self, p: &[f64], transposed: bool, upper: &mut [f64], y: &mut [f64]) {
-        let Self { earlier, later, pivots, inverse, .. } = self;
-        if transposed {
-            upper.copy_from_slice(p);
-            for i in 0..p.len() {
-                later.add(i, upper[i] * inverse[i], upper);
-            }
-            y.copy_from_slice(upper);
-            for i in (0..p.len()).rev() {
-                y[i] *= inverse[i];
-                earlier.add(i, y[i], y);
-            }
-        } else {
-            for i in 0..p.len() {
-                y[i] = (p[i] + earlier.product(i, y)) * inverse[i];
-                upper[i] = y[i] * pivots[i];
-            }
-            for i in (0..p.len()).rev() {
-                y[i] += later.product(i, y) * inverse[i];
-            }
-        }
-    }
-
-    /// y = M⁻¹p and out = A y = (D + L)y + ((D + U)y − Dy) − (D − A's diagonal)y, which takes L once more and U no more
-    /// (Eisenstat 1981); or with Aᵀ.
-    #[inline(always)]
-    fn times_preconditioned(&self, p: &[f64], transposed: bool, y: &mut [f64], out: &mut [f64]) {
-        let Self { earlier, later, diagonal, pivots, .. } = self;
-        self.precondition(p, transposed, out, y);
-        for i in 0..y.len() {
-            out[i] += (diagonal[i] - pivots[i]) * y[i];
-        }
-        for i in 0..y.len() {
-            if transposed {
-                later.add(i, -y[i], out);
-            } else {
-                out[i] -= earlier.product(i, y);
-            }
-        }
-    }
-
     /// Runs of BiCGSTAB from the true residual, with plain iterations of M⁻¹ between them where one makes no headway: those
     /// converge, however slowly.
     fn solve(&self, b: &[f64], x: &mut [f64], transposed: bool, accuracy: f64) -> Result<()> {
         let accuracy = accuracy.max(4.0 * f64::EPSILON);
-        if self.diagonal.iter().any(|d| *d <= 0.0) {
+        if self.matrix.diagonal.iter().any(|d| *d <= 0.0) {
             return Err(Error::Evaluation { residual: f64::INFINITY });
         }
         let mut r = vec![0.0; b.len()];
         let mut last = f64::INFINITY;
         for _ in 0..self.runs {
-            self.residual(b, x, transposed, &mut r);
+            self.matrix.residual(b, x, transposed, &mut r);
             let size = largest(b).max(largest(x)).max(SMALLEST);
             let residual = largest(&r);
             if residual <= accuracy * size {
@@ -355,11 +232,11 @@ impl Chain {
                 if residual <= 64.0 * f64::EPSILON * size {
                     return Ok(());
                 }
-                let (mut upper, mut step) = (vec![0.0; r.len()], vec![0.0; r.len()]);
+                let (mut rest, mut step) = (vec![0.0; r.len()], vec![0.0; r.len()]);
                 for _ in 0..SWEEPS {
-                    self.precondition(&r, transposed, &mut upper, &mut step);
+                    self.preconditioner.solve(&self.matrix, &r, transposed, &mut rest, &mut step);
                     add_scaled(x, 1.0, &step);
-                    self.residual(b, x, transposed, &mut r);
+                    self.matrix.residual(b, x, transposed, &mut r);
                 }
                 last = f64::INFINITY;
             } else {
@@ -393,14 +270,14 @@ impl Chain {
             for i in 0..n {
                 p[i] = r[i] + beta * (p[i] - omega * v[i]);
             }
-            self.times_preconditioned(&p, transposed, &mut y, &mut v);
+            self.preconditioner.times(&self.matrix, &p, transposed, &mut y, &mut v);
             alpha = rho / dot(r0, &v);
             if !alpha.is_finite() {
                 break;
             }
             add_scaled(x, alpha, &y);
             add_scaled(&mut r, -alpha, &v);
-            self.times_preconditioned(&r, transposed, &mut y, &mut t);
+            self.preconditioner.times(&self.matrix, &r, transposed, &mut y, &mut t);
             omega = dot(&t, &r) / dot(&t, &t);
             if !omega.is_finite() {
                 break;
@@ -421,22 +298,6 @@ impl Chain {
         }
         x.copy_from_slice(&kept);
     }
-}
-
-/// D of the factors: dᵢ = aᵢᵢ − Σ aᵢⱼaⱼᵢ/dⱼ over the states j that come before.
-fn pivots(earlier: &Triangle, later: &Triangle, diagonal: &[f64]) -> Vec<f64> {
-    let back = later.transposed();
-    let (mut pivots, mut row) = (diagonal.to_vec(), vec![0.0; diagonal.len()]);
-    for i in 0..diagonal.len() {
-        earlier.add(i, 1.0, &mut row);
-        let taken: f64 = back.row(i).map(|(j, weight)| weight * row[j] / pivots[j]).sum();
-        earlier.row(i).for_each(|(j, _)| row[j] = 0.0);
-        // A chain that hardly ever ends may have none by rounding.
-        if taken < diagonal[i] {
-            pivots[i] -= taken;
-        }
-    }
-    pivots
 }
 
 /// The choices of a state that a policy takes, with their probabilities.

@@ -22,6 +22,7 @@ mod moves;
 mod natural_gradient;
 mod occupancy;
 mod policy_iteration;
+mod preconditioner;
 mod q_learning;
 mod quotient;
 mod replay;
