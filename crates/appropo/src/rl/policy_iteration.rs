@@ -105,7 +105,9 @@ mod tests {
         let map = mars_rover::random_map(190, 190, 0.05, rng).unwrap();
         let size = garnet::Size { states: 3000, actions: 3, branching: 4, measures: 2 };
         let wide = garnet::Size { states: 300, branching: 6, ..size };
-        let worlds: [(World, f64); 4] = [
+        let many = garnet::Size { states: 300, actions: 6, ..size };
+        let worlds: [(World, f64); 5] = [
+            (garnet::world(many, rng).unwrap(), 0.99),
             (mars_rover::world("8x8", 0.05).unwrap(), 0.99),
             (garnet::world(wide, rng).unwrap(), 0.99),
             (garnet::world(size, rng).unwrap(), 0.999),

@@ -178,3 +178,71 @@ impl Preconditioner {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Generator, below, generator, unit};
+
+    fn split(count: usize, entries: &[(usize, usize, f64)]) -> Split {
+        let (mut earlier, mut later) = (Triangle::new(count), Triangle::new(count));
+        let mut diagonal = vec![1.0; count];
+        for i in 0..count {
+            for &(_, j, weight) in entries.iter().filter(|(from, _, _)| *from == i) {
+                match j {
+                    j if j < i => earlier.push(j as u32, weight),
+                    j if j > i => later.push(j as u32, weight),
+                    _ => diagonal[i] -= weight,
+                }
+            }
+            earlier.end_row();
+            later.end_row();
+        }
+        Split { earlier, later, diagonal }
+    }
+
+    fn numbers(count: usize, rng: &mut Generator) -> Vec<f64> {
+        (0..count).map(|_| unit(rng) - 0.5).collect()
+    }
+
+    /// A y as it is defined, for y = M⁻¹p as it is found, both ways round.
+    #[test]
+    fn products_are_those_of_the_matrix() {
+        let rng = &mut generator(3);
+        let count = 40;
+        let entries: Vec<_> = (0..4 * count).map(|k| (k % count, below(count, rng), 0.24)).collect();
+        let a = split(count, &entries);
+        for (preconditioner, is_transposed) in [Preconditioner::lower(&a), Preconditioner::incomplete(&a)]
+            .iter()
+            .flat_map(|m| [(m, false), (m, true)])
+        {
+            let (p, zero) = (numbers(count, rng), vec![0.0; count]);
+            let [mut y, mut product, mut negative] = [(); 3].map(|()| vec![0.0; count]);
+            preconditioner.times(&a, &p, is_transposed, &mut y, &mut product);
+            a.residual(&zero, &y, is_transposed, &mut negative);
+            for (found, negative) in product.iter().zip(&negative) {
+                assert!((found + negative).abs() <= 1e-13, "{found} against {}", -negative);
+            }
+        }
+    }
+
+    /// Nothing fills in on a line, so that its factors are complete.
+    #[test]
+    fn incomplete_factors_solve_a_walk_on_a_line() {
+        let count = 200;
+        let mut entries = Vec::new();
+        for i in 0..count {
+            entries.extend((i > 0).then(|| (i, i - 1, 0.55)));
+            entries.extend((i + 1 < count).then(|| (i, i + 1, 0.45)));
+        }
+        let (a, p) = (split(count, &entries), numbers(count, &mut generator(4)));
+        let m = Preconditioner::incomplete(&a);
+        for is_transposed in [false, true] {
+            let [mut y, mut upper, mut left] = [(); 3].map(|()| vec![0.0; count]);
+            m.solve(&a, &p, is_transposed, &mut upper, &mut y);
+            a.residual(&p, &y, is_transposed, &mut left);
+            let size = crate::vector::largest(&y);
+            assert!(left.iter().all(|left| left.abs() <= 1e-13 * size), "{is_transposed}");
+        }
+    }
+}
