@@ -75,7 +75,7 @@ fn a_network_learns_to_maximise() {
     assert!(found.sentence().ends_with("; no better found within the budget"), "{}", found.sentence());
     // The best so far, with the constraints held, never gets worse.
     let curve: Vec<f64> = outcome.history.lines.iter().filter_map(|line| line.objective).collect();
-    assert!(curve.len() > 2 && curve.is_sorted(), "{curve:?}");
+    assert!(curve.len() > 1 && curve.is_sorted(), "{curve:?}");
     verify(&problem, &outcome, 7).unwrap();
 }
 

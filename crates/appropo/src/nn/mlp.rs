@@ -38,7 +38,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    fn of<'a>(&self, parameters: &'a [f32]) -> (&'a [f32], &'a [f32]) {
+    pub(crate) fn of<'a>(&self, parameters: &'a [f32]) -> (&'a [f32], &'a [f32]) {
         (&parameters[self.weights.clone()], &parameters[self.biases.clone()])
     }
 
@@ -115,6 +115,11 @@ impl Mlp {
     /// The layers in the order of their parameters: the trunk from below, the policy head, the value head.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
+    }
+
+    /// The last layer of the policy, which has no outputs where there is none.
+    pub(crate) fn policy_head(&self) -> &Layer {
+        &self.layers[self.layers.len() - 2]
     }
 
     /// The number of parameters.

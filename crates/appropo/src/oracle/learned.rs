@@ -22,7 +22,7 @@ options! {
         epsilon: f64 = Kind::Number(Range::FROM_ZERO), defaulted "0";
         /// Episodes played afresh to estimate ẑ where the last n were waited for, which are too good on average; 0 or at least 2, and 0 takes them as they are.
         fresh: usize = Kind::Count(0, 1_000_000), defaulted "25";
-        /// Whether the answer is the mixture of the iterates that played the last n episodes rather than the last iterate.
+        /// Whether the answer is the mixture of the iterates that played the last n episodes rather than the one policy that learning has settled on.
         iterates: bool = Kind::Flag, defaulted "true";
         /// The share of the samples after which an answer that gets no better is given as it is.
         patience: f64 = Kind::Number(Range::UNIT), defaulted "0.05";
@@ -89,9 +89,14 @@ impl MakeOracle for Learned {
         if let Some(sampling) = &context.sampling {
             estimator = estimator.on(sampling.episodes(env.measures().dim(), context.selection.clone()));
         }
-        let oracle = LearnedOracle::new(learner, estimator, samples, self.options.clone())?;
-        let is_counted = env.observations().count().is_some();
-        Ok(AnyOracle::Responding(Box::new(if is_counted { oracle } else { oracle.remembering() })))
+        let mut oracle = LearnedOracle::new(learner, estimator, samples, self.options.clone())?;
+        if env.observations().count().is_none() {
+            oracle = oracle.remembering();
+        }
+        if env.actions().count().is_none() {
+            oracle = oracle.settling();
+        }
+        Ok(AnyOracle::Responding(Box::new(oracle)))
     }
 
     fn check(&self, env: &EnvSpec) -> Result<()> {
@@ -121,6 +126,10 @@ const RESTART: usize = 6;
 const REMEMBERED: f64 = 0.5;
 const ALONE: usize = 3;
 
+/// The part of its steps for which what a call has settled on is played, and the episodes that are played in any case.
+const TRIED: u64 = 5;
+const FEWEST_TRIED: usize = 5;
+
 /// Episodes that a mixture is played again for where it is not sure enough.
 const AGAIN: usize = 25;
 
@@ -133,6 +142,7 @@ pub struct LearnedOracle {
     budget: u64,
     options: LearnedOptions,
     is_remembering: bool,
+    is_settling: bool,
     call: Option<Call>,
     window: EpisodeWindow,
     /// Those who played the last n episodes, with how many each of them ended.
@@ -147,7 +157,8 @@ pub struct LearnedOracle {
 struct Call {
     lam: Vec<f64>,
     offset: f64,
-    /// The samples at which it is answered in any case.
+    /// The samples at which it was asked, and at which it is answered in any case.
+    asked: u64,
     until: u64,
     /// What it is learnt for.
     lesson: Vec<f64>,
@@ -174,6 +185,7 @@ impl LearnedOracle {
             budget,
             options,
             is_remembering: false,
+            is_settling: false,
             call: None,
             window,
             iterates: VecDeque::new(),
@@ -186,6 +198,12 @@ impl LearnedOracle {
     /// observations are counted, each has weights of its own.
     pub fn remembering(self) -> Self {
         Self { is_remembering: true, ..self }
+    }
+
+    /// The same, answering with what learning has settled on where that serves λ better: without noise in actions that are
+    /// numbers it mostly does.
+    pub fn settling(self) -> Self {
+        Self { is_settling: true, ..self }
     }
 
     /// The answer of a policy drawn at random, to begin a cache with.
@@ -221,8 +239,9 @@ impl LearnedOracle {
                 self.learner.explore_again();
             }
         }
-        let until = self.samples() + self.patience();
-        self.call = Some(Call { lam: lam.to_vec(), offset, until, lesson, best: f64::INFINITY });
+        let asked = self.samples();
+        let until = asked + self.patience();
+        self.call = Some(Call { lam: lam.to_vec(), offset, asked, until, lesson, best: f64::INFINITY });
         Ok(())
     }
 
@@ -284,12 +303,42 @@ impl LearnedOracle {
         Ok(())
     }
 
-    /// Those who played the last episodes.
+    /// Those who played the last episodes, or the one policy that learning has settled on.
     fn iterates(&self) -> Mixed {
         if self.iterates.is_empty() {
-            return Mixed::one(self.learner.policy());
+            return Mixed::one(self.learner.settled_policy());
         }
         Mixed::new(self.iterates.iter().map(|(episodes, iterate)| (*episodes as f64, Arc::clone(iterate))))
+    }
+
+    /// What a call has found for λ, and what that measures.
+    fn found(&mut self, lam: &[f64], asked: u64, is_positive: bool) -> Result<(Mixed, Estimate)> {
+        let (iterates, last) = (self.iterates(), self.window.estimate());
+        let can_play = self.options.fresh > 0 && self.samples() < self.budget;
+        if can_play && self.options.iterates && self.is_settling {
+            let settled = Mixed::one(self.learner.settled_policy());
+            let fresh = self.tried(&settled, self.samples() + (self.samples() - asked) / TRIED)?;
+            if last.count() < 2 || vector::dot(lam, fresh.mean()) < vector::dot(lam, last.mean()) {
+                return Ok((settled, fresh));
+            }
+        }
+        // Episodes that were waited for are too good on average, and one policy made of others has not played any.
+        let is_played = can_play && (is_positive || !self.options.iterates);
+        if is_played || last.count() < 2 {
+            let mut fresh = Estimate::new(lam.len());
+            self.play(&iterates, self.options.fresh.max(2), &mut fresh)?;
+            return Ok((iterates, fresh));
+        }
+        Ok((iterates, last))
+    }
+
+    /// What fresh episodes of a policy measure, not many more of them than end within so many samples.
+    fn tried(&mut self, policy: &Mixed, until: u64) -> Result<Estimate> {
+        let mut fresh = Estimate::new(self.estimator.dim());
+        while fresh.count() < self.options.fresh && (fresh.count() < FEWEST_TRIED || self.samples() < until) {
+            self.estimator.play(policy, 1, &mut fresh)?;
+        }
+        Ok(fresh)
     }
 
     fn response(&mut self, lam: &[f64], policy: Mixed, estimate: Estimate, gave_up: bool) -> Response {
@@ -341,15 +390,8 @@ impl Respond for LearnedOracle {
         } else if !is_spent {
             return Ok(None);
         }
-        self.call = None;
-        let policy = self.iterates();
-        let mut estimate = self.window.estimate();
-        // Episodes that were waited for are too good on average; others are as good as any.
-        let is_played = is_positive && self.options.fresh > 0 && !is_spent;
-        if is_played || estimate.count() < 2 {
-            estimate = Estimate::new(lam.len());
-            self.play(&policy, self.options.fresh.max(2), &mut estimate)?;
-        }
+        let asked = self.call.take().map_or(0, |call| call.asked);
+        let (policy, estimate) = self.found(lam, asked, is_positive)?;
         Ok(Some(self.response(lam, policy, estimate, !is_positive && is_spent)))
     }
 
@@ -453,8 +495,9 @@ impl Checkpoint for LearnedOracle {
             to.put(estimate);
             to.put(told);
         }
-        let saved =
-            |call: &Call| ((call.lam.clone(), call.offset), ((call.until, call.best), call.lesson.clone()));
+        let saved = |call: &Call| {
+            ((call.lam.clone(), call.offset), ((call.asked, (call.until, call.best)), call.lesson.clone()))
+        };
         to.put(&self.call.as_ref().map(saved));
         self.window.save(to);
         to.put(&self.iterates.len());
@@ -477,13 +520,19 @@ impl Checkpoint for LearnedOracle {
                 from.get_where("an estimate", |estimate: &Estimate| estimate.mean().len() == dim)?;
             self.answers.0.push(Answered { lam, policy, estimate, told: from.get()? });
         }
-        type Asked = Option<((Vec<f64>, f64), ((u64, f64), Vec<f64>))>;
+        type Asked = Option<((Vec<f64>, f64), ((u64, (u64, f64)), Vec<f64>))>;
         let fits_call = |asked: &Asked| {
             asked.as_ref().is_none_or(|((lam, _), (_, lesson))| lam.len() == dim && lesson.len() == dim)
         };
         let call = from.get_where("a question", fits_call)?;
-        self.call =
-            call.map(|((lam, offset), ((until, best), lesson))| Call { lam, offset, until, lesson, best });
+        self.call = call.map(|((lam, offset), ((asked, (until, best)), lesson))| Call {
+            lam,
+            offset,
+            asked,
+            until,
+            lesson,
+            best,
+        });
         self.window.load(from)?;
         self.iterates.clear();
         for _ in 0..from.get_length()? {

@@ -104,6 +104,9 @@ impl Actions {
     }
 }
 
+/// The logarithmic deviation of actions without noise, in units of half the width of their range.
+const NO_NOISE: f32 = Actions::LOG_DEVIATIONS.0;
+
 /// The middle and half the width of a range; 0 and 1 where there is none.
 pub(crate) fn middle_and_half(low: f64, high: f64) -> (f64, f64) {
     let half = 0.5 * (high - low);
@@ -184,6 +187,45 @@ impl NetworkPolicy {
 
     pub(crate) fn parameters_mut(&mut self) -> &mut [f32] {
         &mut self.parameters
+    }
+
+    /// The same policy where actions that are numbers have next to no noise; what is counted is drawn as before.
+    pub(crate) fn without_noise(mut self) -> Self {
+        match &self.actions {
+            Actions::Categorical => (),
+            Actions::Gaussian(bounds) => {
+                let deviations = &mut self.parameters[self.network.parameters()..];
+                for (deviation, (low, high)) in deviations.iter_mut().zip(bounds) {
+                    *deviation = NO_NOISE + middle_and_half(*low, *high).1.ln() as f32;
+                }
+            }
+            Actions::Squashed(bounds) => {
+                let head = self.network.policy_head();
+                let (weights, biases) = head.of_mut(&mut self.parameters);
+                weights[bounds.len() * head.inputs..].fill(0.0);
+                biases[bounds.len()..].fill(NO_NOISE);
+            }
+        }
+        self
+    }
+
+    /// Whether there is more noise in its actions than that, or they are counted.
+    pub(crate) fn has_noise(&self) -> bool {
+        let is_noise = |deviation: f32| deviation > NO_NOISE + 1e-3;
+        match &self.actions {
+            Actions::Categorical => true,
+            Actions::Gaussian(bounds) => {
+                let deviations = &self.parameters[self.network.parameters()..];
+                let units = bounds.iter().map(|(low, high)| middle_and_half(*low, *high).1.ln() as f32);
+                deviations.iter().zip(units).any(|(deviation, unit)| is_noise(deviation - unit))
+            }
+            Actions::Squashed(bounds) => {
+                let head = self.network.policy_head();
+                let (weights, biases) = head.of(&self.parameters);
+                weights[bounds.len() * head.inputs..].iter().any(|weight| *weight != 0.0)
+                    || biases[bounds.len()..].iter().any(|deviation| is_noise(*deviation))
+            }
+        }
     }
 
     /// Writes the most likely action, or the mean of a continuous one.
@@ -286,6 +328,7 @@ impl Saved for NetworkPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::{Activation, Gains, Shape};
 
     /// Densities of squashed actions add up to 1 between −1 and 1, as those of the tangents of normal draws do.
     #[test]
@@ -300,6 +343,43 @@ mod tests {
                 before = Some((action, log_density.exp()));
             }
             assert!((total - 1.0).abs() < 1e-3, "{mean} {log_deviation}: {total}");
+        }
+    }
+
+    /// Without noise a policy does what is likeliest; with it, it does not.
+    #[test]
+    fn noise_can_be_left_out() {
+        let (mut rng, bounds) = (random::generator(3), vec![(-2.0, 2.0), (0.1, 0.3)]);
+        for actions in [Actions::Gaussian(bounds.clone()), Actions::Squashed(bounds.clone())] {
+            let shape = Shape {
+                inputs: Inputs::Vector(3),
+                hidden: vec![8],
+                activation: Activation::Tanh,
+                policy: actions.outputs(2),
+                value: 0,
+            };
+            let network = Mlp::new(shape).unwrap();
+            let mut parameters = vec![-1.0; network.parameters() + actions.parameters()];
+            let own = network.parameters();
+            network.initialize(&Gains { policy: 1.0, ..Gains::default() }, &mut parameters[..own], &mut rng);
+            let noisy = NetworkPolicy::of(&Arc::new(network), &actions, &parameters);
+            let quiet = noisy.clone().without_noise();
+            assert!(noisy.has_noise() && !quiet.has_noise());
+            let mut farthest = |policy: &NetworkPolicy| {
+                let (mut memory, mut drawn, mut likeliest) = (Memory::default(), [0.0; 2], [0.0; 2]);
+                let mut farthest = 0.0_f64;
+                for _ in 0..200 {
+                    let observation = [0; 3].map(|_| random::normal(&mut rng));
+                    policy.act(&observation, 0, &mut rng, &mut memory, &mut drawn);
+                    noisy.most_likely(&observation, &mut memory, &mut likeliest);
+                    for ((drawn, likeliest), (low, high)) in drawn.iter().zip(likeliest).zip(&bounds) {
+                        farthest = farthest.max((drawn - likeliest).abs() / (high - low));
+                    }
+                }
+                farthest
+            };
+            assert!(farthest(&quiet) < 0.02, "{actions:?}");
+            assert!(farthest(&noisy) > 0.1, "{actions:?}");
         }
     }
 

@@ -129,7 +129,7 @@ impl Frame {
         bias: impl Fn(f64, f64, f64) -> f64,
         factor: impl Fn(f64) -> f64,
     ) {
-        let Some(layer) = network.layers().iter().find(|layer| layer.name == "policy") else { return };
+        let layer = network.policy_head();
         for (entry, &(middle, half)) in self.actions.iter().enumerate() {
             for weight in &mut parameters[layer.weights.clone()][entry * layer.inputs..][..layer.inputs] {
                 *weight = (f64::from(*weight) * factor(half)) as f32;

@@ -21,6 +21,12 @@ pub trait Learner: Checkpoint {
     /// A copy of the policy as it is now.
     fn policy(&self) -> AnyPolicy;
 
+    /// What learning has settled on: the mean of the latest policies' parameters, where they have any, and where actions are
+    /// numbers without the noise that they explore with. It is mostly better than the last policy, but has not played.
+    fn settled_policy(&self) -> AnyPolicy {
+        self.policy()
+    }
+
     /// Goes on from another policy, which it found before.
     fn start_from(&mut self, policy: &AnyPolicy) -> Result<()>;
 

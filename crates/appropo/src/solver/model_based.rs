@@ -284,7 +284,10 @@ impl Games {
         if self.won < self.lost || self.rollouts as f64 > share * samples as f64 {
             return model.explore();
         }
-        model.rollout(mixture)?;
+        // Where episodes are short, one more changes no game.
+        while !model.is_spent() && model.samples() <= samples + samples / NEWS {
+            model.rollout(mixture)?;
+        }
         self.rollouts += model.samples() - samples;
         Ok(())
     }
@@ -345,6 +348,8 @@ pub(super) fn no_claim(set: &SharedSet, z_bar: Vec<f64>, tolerance: f64) -> Cert
 pub(super) const GAME: usize = 200;
 /// The share of the steps that rollouts may take.
 const ROLLOUTS: f64 = 0.5;
+/// The samples divided by this are those that rollouts add at least before another game.
+const NEWS: u64 = 150;
 /// Fresh episodes that refute a mixture which was not far off.
 const TELLING: usize = 10;
 /// The samples divided by this are those after which any number of them does.

@@ -45,6 +45,8 @@ options! {
         optimizer: OptimizerKind = Kind::Word(OptimizerKind::WORDS), defaulted "\"adam\"";
         /// What the critic predicts.
         critic: Critic = Kind::Word(Critic::WORDS), defaulted "\"reward\"";
+        /// The share of the latest updates whose weights are averaged where an answer is one policy (`learned.iterates = false`); 0 takes the last.
+        weight_averaging: f64 = Kind::Number(Range::UNIT), defaulted "0.1";
     }
 }
 
@@ -82,7 +84,9 @@ impl MakeLearner for A2cOptions {
             normalize_advantage: self.normalize_advantage,
             norm_obs: self.norm_obs,
             norm_reward: self.norm_reward,
+            norm_value: true,
             critic: self.critic,
+            weight_averaging: self.weight_averaging,
             update: Update::A2c,
         };
         ActorCritic::for_context(context, options)
@@ -96,9 +100,7 @@ impl MakeLearner for A2cOptions {
 impl ActorCritic {
     /// Advantage actor-critic (Mnih et al. 2016): one step along the gradient of ln π(a|s)·A over the batch.
     pub(super) fn a2c_update(&mut self) -> Result<()> {
-        if self.options.normalize_advantage {
-            self.batch.normalize_advantages(&self.order);
-        }
+        self.normalize_advantages();
         self.accumulate(0..self.order.len(), |_, _, advantage| -advantage);
         self.step()
     }

@@ -122,6 +122,25 @@ impl Augmented {
         let plain = Arc::new(Mlp::new(Shape { inputs, ..learner.actor.shape().clone() })?);
         Ok(Self { learner, plain, dial, until })
     }
+
+    /// What a policy that sees the present weights does.
+    fn at_present(&self, whole: AnyPolicy) -> AnyPolicy {
+        let AnyPolicy::Network(whole) = whole else { return whole };
+        let shares = look(&self.dial).shares.clone();
+        let width = self.plain.shape().inputs.width();
+        let (layers, numbers) = (whole.network().layers(), whole.parameters());
+        let first = &layers[0];
+        let (weights, biases) = (&numbers[first.weights.clone()], &numbers[first.biases.clone()]);
+        let (seen, told) = weights.split_at(width * first.outputs);
+        let mut biases: Vec<f64> = biases.iter().map(|bias| f64::from(*bias)).collect();
+        for (share, weights) in shares.iter().zip(told.chunks_exact(first.outputs)) {
+            biases.iter_mut().zip(weights).for_each(|(bias, weight)| *bias += share * f64::from(*weight));
+        }
+        let biases = biases.into_iter().map(|bias| bias as f32);
+        let rest = &numbers[first.weights.end.max(first.biases.end)..];
+        let parameters: Vec<f32> = seen.iter().copied().chain(biases).chain(rest.iter().copied()).collect();
+        NetworkPolicy::of(&self.plain, whole.actions(), &parameters).into()
+    }
 }
 
 impl Learner for Augmented {
@@ -157,21 +176,11 @@ impl Learner for Augmented {
     }
 
     fn policy(&self) -> AnyPolicy {
-        let AnyPolicy::Network(whole) = self.learner.policy() else { return self.learner.policy() };
-        let shares = look(&self.dial).shares.clone();
-        let width = self.plain.shape().inputs.width();
-        let (layers, numbers) = (whole.network().layers(), whole.parameters());
-        let first = &layers[0];
-        let (weights, biases) = (&numbers[first.weights.clone()], &numbers[first.biases.clone()]);
-        let (seen, told) = weights.split_at(width * first.outputs);
-        let mut biases: Vec<f64> = biases.iter().map(|bias| f64::from(*bias)).collect();
-        for (share, weights) in shares.iter().zip(told.chunks_exact(first.outputs)) {
-            biases.iter_mut().zip(weights).for_each(|(bias, weight)| *bias += share * f64::from(*weight));
-        }
-        let biases = biases.into_iter().map(|bias| bias as f32);
-        let rest = &numbers[first.weights.end.max(first.biases.end)..];
-        let parameters: Vec<f32> = seen.iter().copied().chain(biases).chain(rest.iter().copied()).collect();
-        NetworkPolicy::of(&self.plain, whole.actions(), &parameters).into()
+        self.at_present(self.learner.policy())
+    }
+
+    fn settled_policy(&self) -> AnyPolicy {
+        self.at_present(self.learner.settled_policy())
     }
 
     /// A policy of one λ says nothing of the others.

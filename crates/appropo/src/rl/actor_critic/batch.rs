@@ -54,6 +54,14 @@ impl Batch {
         }
     }
 
+    /// Takes what the critic predicts for the rows from `first` on.
+    pub fn predict(&mut self, first: usize, values: &[f32]) {
+        let heads = self.values.len() / self.left.len();
+        for (place, value) in values.iter().enumerate() {
+            self.values[first * heads + place] = self.left[first + place / heads] * value;
+        }
+    }
+
     /// Generalised advantages (Schulman et al. 2016) of every head, and of the reward that `weights` makes of them.
     pub fn estimate_advantages(&mut self, gamma: f32, trace: f32, weights: &[f32]) {
         let heads = weights.len();

@@ -53,6 +53,10 @@ impl Learner for Led {
         self.playing().policy()
     }
 
+    fn settled_policy(&self) -> AnyPolicy {
+        self.playing().settled_policy()
+    }
+
     fn start_from(&mut self, policy: &AnyPolicy) -> Result<()> {
         self.playing_mut().start_from(policy)
     }

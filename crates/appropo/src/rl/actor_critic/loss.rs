@@ -64,6 +64,13 @@ impl ActorCritic {
         }
     }
 
+    /// Brings the advantages of the batch to mean 0 and deviation 1, if so wished.
+    pub(super) fn normalize_advantages(&mut self) {
+        if self.options.normalize_advantage {
+            self.batch.normalize_advantages(&self.order);
+        }
+    }
+
     /// Follows the gradient.
     pub(super) fn step(&mut self) -> Result<()> {
         let length = nn::clip(&mut self.gradient, self.options.max_grad_norm);

@@ -2,6 +2,7 @@
 
 mod a2c;
 mod augmented;
+mod average;
 mod batch;
 mod fisher;
 mod led;
@@ -34,6 +35,7 @@ use crate::policy::{Actions, AnyPolicy, NetworkPolicy};
 use crate::random::Generator;
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 use augmented::Augmented;
+use average::Average;
 use batch::Batch;
 use led::Led;
 use recall::Recall;
@@ -70,6 +72,8 @@ pub struct ActorCritic {
     parameters: Vec<f32>,
     gradient: Vec<f32>,
     optimizer: Optimizer,
+    /// Of the policy's parameters.
+    average: Average,
     acting: Scratch,
     valuing: Scratch,
     episodes: Vec<Episode>,
@@ -136,6 +140,7 @@ impl ActorCritic {
         within_unit("gae_lambda", options.gae_lambda)?;
         within_unit("discount", gamma)?;
         within_unit("gamma", options.gamma)?;
+        within_unit("weight_averaging", options.weight_averaging)?;
         if let Update::Ppo { clip_range, batch_size, .. } = options.update {
             in_range("clip_range", clip_range.into(), clip_range > 0.0, "more than 0")?;
             in_range("batch_size", batch_size as f64, batch_size > 0, "1 or more")?;
@@ -196,6 +201,7 @@ impl ActorCritic {
             parameters: vec![0.0; count],
             gradient: vec![0.0; count],
             optimizer: Optimizer::new(options.optimizer, options.learning_rate, count)?,
+            average: Average::new(options.weight_averaging, actor.parameters() + actions.parameters()),
             acting: actor.scratch(chunk),
             valuing: critic.scratch(chunk),
             batch: Batch::new(rows, num_envs, entries, space.entries(), heads),
@@ -252,6 +258,13 @@ impl ActorCritic {
         self.parameters.split_at(self.actor.parameters() + self.actions.parameters())
     }
 
+    /// The policy of these parameters in the environment's own units.
+    fn policy_of(&self, parameters: &[f32]) -> NetworkPolicy {
+        let mut policy = NetworkPolicy::of(&self.actor, &self.actions, parameters);
+        self.frame.fold(&self.actor, policy.parameters_mut());
+        policy
+    }
+
     fn leave_episodes(&mut self) {
         self.episodes.iter_mut().for_each(Episode::leave);
         self.streams.iter().for_each(|(streams, _)| streams.leave());
@@ -296,23 +309,33 @@ impl Learner for ActorCritic {
             }
         }
         self.imitate(weights)?;
+        let own = self.split().0.len();
+        self.average.add(&self.parameters[..own]);
         self.taken += self.batch.rows as u64;
         Ok(self.batch.rows)
     }
 
     fn policy(&self) -> AnyPolicy {
-        let mut policy = NetworkPolicy::of(&self.actor, &self.actions, self.split().0);
-        self.frame.fold(&self.actor, policy.parameters_mut());
-        policy.into()
+        self.policy_of(self.split().0).into()
+    }
+
+    fn settled_policy(&self) -> AnyPolicy {
+        self.policy_of(self.average.mean().unwrap_or(self.split().0)).without_noise().into()
     }
 
     fn start_from(&mut self, policy: &AnyPolicy) -> Result<()> {
         let AnyPolicy::Network(policy) = policy else { return Err(not_its_own("an actor-critic")) };
         let own = self.split().0.len();
         dimension("policy parameters", policy.parameters().len(), own)?;
+        let noise = self.parameters[self.actor.parameters()..own].to_vec();
         self.parameters[..own].copy_from_slice(policy.parameters());
         self.frame.unfold(&self.actor, &mut self.parameters[..own]);
+        if !policy.has_noise() {
+            // It does not say how to explore.
+            self.parameters[self.actor.parameters()..own].copy_from_slice(&noise);
+        }
         self.optimizer.reset();
+        self.average.clear();
         self.leave_episodes();
         Ok(())
     }
@@ -325,19 +348,19 @@ impl Learner for ActorCritic {
         deviations.fill(0.0);
         self.critic.initialize(&Gains::default(), critic, &mut self.rng);
         self.optimizer.reset();
+        self.average.clear();
         self.leave_episodes();
     }
 
     fn explore_again(&mut self) {
         let (network, deviations) = self.parameters.split_at_mut(self.actor.parameters());
-        for layer in self.actor.layers().iter().filter(|layer| layer.name == "policy") {
-            let head = &mut network[layer.weights.start..layer.biases.end];
-            if self.actions == Actions::Categorical {
-                head.iter_mut().for_each(|weight| *weight *= CALMER);
-            }
+        if self.actions == Actions::Categorical {
+            let (weights, biases) = self.actor.policy_head().of_mut(network);
+            weights.iter_mut().chain(biases).for_each(|weight| *weight *= CALMER);
         }
         deviations[..self.actions.parameters()].fill(0.0);
         self.optimizer.reset();
+        self.average.clear();
     }
 
     fn fits(&self, policy: &AnyPolicy) -> bool {
@@ -351,6 +374,7 @@ impl Checkpoint for ActorCritic {
         to.put_shared(&self.actor);
         to.put_all(&self.parameters);
         self.optimizer.save(to);
+        self.average.save(to);
         self.frame.save(to);
         self.returns.save(to);
         if let Some(novelty) = &self.novelty {
@@ -377,6 +401,7 @@ impl Checkpoint for ActorCritic {
         self.actor = network;
         from.get_finite("a parameter", &mut self.parameters)?;
         self.optimizer.load(from)?;
+        self.average.load(from)?;
         self.frame.load(from)?;
         self.returns.load(from)?;
         if let Some(novelty) = &mut self.novelty {
@@ -398,6 +423,77 @@ impl Checkpoint for ActorCritic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::{cart_pole::CartPole, point_mass::PointMass};
+    use crate::random;
+
+    fn parameters(policy: AnyPolicy) -> Vec<f32> {
+        let AnyPolicy::Network(policy) = policy else { panic!("no network") };
+        policy.parameters().to_vec()
+    }
+
+    #[test]
+    fn what_is_settled_on_is_the_mean_of_the_policies_so_far() {
+        let options = ActorCriticOptions::ppo().norm_obs(false).weight_averaging(1.0);
+        let env = Box::new(CartPole::new(Some(50)));
+        let mut learner = ActorCritic::new(vec![env], 0.99, 50, options, random::generator(1)).unwrap();
+        assert_eq!(parameters(learner.settled_policy()), parameters(learner.policy()));
+        let dim = learner.episodes[0].z().len();
+        let mut window = EpisodeWindow::new(10, dim);
+        let policies: Vec<Vec<f32>> = (0..3)
+            .map(|_| {
+                learner.learn(&vec![1.0; dim], &mut window).unwrap();
+                parameters(learner.policy())
+            })
+            .collect();
+        for (place, settled) in parameters(learner.settled_policy()).iter().enumerate() {
+            let mean = policies.iter().map(|policy| policy[place]).sum::<f32>() / 3.0;
+            assert!((settled - mean).abs() < 1e-5, "{settled} {mean}");
+        }
+        let settled = learner.settled_policy();
+        learner.start_from(&settled).unwrap();
+        assert_eq!(parameters(learner.settled_policy()), parameters(settled), "no updates since");
+    }
+
+    /// A policy that was handed out without noise would never explore again.
+    #[test]
+    fn noise_stays_where_a_policy_has_none() {
+        let env = Box::new(PointMass::new(20));
+        let options = ActorCriticOptions::ppo();
+        let mut learner = ActorCritic::new(vec![env], 0.99, 20, options, random::generator(1)).unwrap();
+        let dim = learner.episodes[0].z().len();
+        learner.learn(&vec![1.0; dim], &mut EpisodeWindow::new(10, dim)).unwrap();
+        let (noisy, settled) = (parameters(learner.policy()), learner.settled_policy());
+        learner.start_from(&settled).unwrap();
+        let now = parameters(learner.policy());
+        let own = learner.actor.parameters();
+        assert!(noisy[own..].iter().zip(&now[own..]).all(|(a, b)| (a - b).abs() < 1e-5), "{now:?}");
+        for (now, settled) in now[..own].iter().zip(parameters(settled)) {
+            assert!((now - settled).abs() < 1e-4 * (1.0 + settled.abs()), "{now} {settled}");
+        }
+    }
+
+    /// The critic's units are its own: what is learnt from without `norm_reward` is in those of the reward.
+    #[test]
+    fn advantages_are_in_units_of_the_reward_unless_it_is_normalized() {
+        let advantages = |norm_value: bool, factor: f64| {
+            let options = ActorCriticOptions::ppo().norm_reward(false).norm_value(norm_value);
+            let options = ActorCriticOptions { normalize_advantage: false, ..options };
+            let env = Box::new(CartPole::new(Some(50)));
+            let mut learner = ActorCritic::new(vec![env], 0.99, 50, options, random::generator(1)).unwrap();
+            let own = learner.split().0.len();
+            // A critic that predicts 0 has the same advantages in any units.
+            learner.parameters[own..].fill(0.0);
+            let weights = vec![factor; learner.episodes[0].z().len()];
+            learner.play(&weights, &mut EpisodeWindow::new(10, weights.len())).unwrap();
+            learner.scale_gains(&weights);
+            learner.batch.estimate_advantages(0.99, 0.95, &learner.weights);
+            learner.batch.advantages.clone()
+        };
+        let raw = advantages(false, 1.0);
+        for (scaled, raw) in advantages(true, 100.0).iter().zip(&raw) {
+            assert!((scaled - 100.0 * raw).abs() < 1e-2 * (1.0 + raw.abs()), "{scaled} {raw}");
+        }
+    }
 
     /// With the same gain in every step, values are in proportion to the discounted steps that are left.
     #[test]

@@ -72,10 +72,14 @@ pub struct ActorCriticOptions {
     pub normalize_advantage: bool,
     /// Whether observations that are numbers are brought to mean 0 and deviation 1.
     pub norm_obs: bool,
-    /// Whether rewards are divided by the deviation of their discounted sums.
+    /// Whether rewards are divided by the deviation of their discounted sums; needs `norm_value`.
     pub norm_reward: bool,
+    /// Whether the critic predicts in units of that deviation, whatever rewards are.
+    pub norm_value: bool,
     /// What the critic predicts.
     pub critic: Critic,
+    /// The share of the latest updates whose weights are averaged where one policy is handed out.
+    pub weight_averaging: f64,
     /// How a batch changes the network.
     pub update: Update,
 }
@@ -100,7 +104,9 @@ impl ActorCriticOptions {
             normalize_advantage: false,
             norm_obs: true,
             norm_reward: false,
+            norm_value: false,
             critic: Critic::Reward,
+            weight_averaging: 0.0,
             update: Update::A2c,
         }
     }
@@ -115,6 +121,8 @@ impl ActorCriticOptions {
             gae_lambda: 0.95,
             normalize_advantage: true,
             norm_reward: true,
+            norm_value: true,
+            weight_averaging: 0.1,
             update: Update::Ppo { clip_range: 0.2, n_epochs: 10, batch_size: 64 },
             ..Self::a2c()
         }
@@ -138,7 +146,9 @@ setters!(ActorCriticOptions {
     normalize_advantage: bool,
     norm_obs: bool,
     norm_reward: bool,
+    norm_value: bool,
     critic: Critic,
+    weight_averaging: f64,
     update: Update,
 });
 

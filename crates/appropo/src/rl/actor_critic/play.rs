@@ -73,10 +73,7 @@ impl ActorCritic {
             self.actor.forward(network, inputs, &mut self.acting);
         }
         self.critic.forward(critic, inputs, &mut self.valuing);
-        let heads = self.weights.len();
-        for (place, value) in self.valuing.value.output.iter().enumerate() {
-            self.batch.values[first * heads + place] = self.batch.left[first + place / heads] * value;
-        }
+        self.batch.predict(first, &self.valuing.value.output);
         let outputs = self.actor.shape().policy;
         for (env, episode) in self.episodes[..num_envs].iter_mut().enumerate() {
             let row = first + env;
@@ -142,7 +139,7 @@ impl ActorCritic {
         Ok(status)
     }
 
-    /// Divides what was gained by the size of returns, and says what each head counts for.
+    /// Divides what was gained by the size of returns, which a critic need not know then, and says what each head counts for.
     pub(super) fn scale_gains(&mut self, weights: &[f64]) {
         let heads = self.weights.len();
         let rewards = heads - usize::from(self.novelty.is_some());
@@ -151,14 +148,14 @@ impl ActorCritic {
             Critic::Reward => self.weights[0] = 1.0,
             Critic::Measurements => narrow(weights, &mut self.weights),
         }
-        if self.options.norm_reward {
+        if self.options.norm_value {
             for (head, weight) in self.weights[..rewards].iter_mut().enumerate() {
                 let deviation = self.returns.deviation(head) as f32;
                 gains.iter_mut().skip(head).step_by(heads).for_each(|gain| *gain /= deviation);
                 *weight *= deviation;
             }
             let length = self.weights[..rewards].iter().map(|weight| weight * weight).sum::<f32>().sqrt();
-            if length > 0.0 {
+            if self.options.norm_reward && length > 0.0 {
                 self.weights[..rewards].iter_mut().for_each(|weight| *weight /= length);
             }
         }

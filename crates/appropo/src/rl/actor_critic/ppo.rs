@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::ActorCritic;
+use super::{ActorCritic, ROWS};
 use super::{ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Schedule, Update};
 use crate::env::{EnvSpec, Space};
 use crate::error::Result;
@@ -53,6 +53,8 @@ options! {
         optimizer: OptimizerKind = Kind::Word(OptimizerKind::WORDS), defaulted "\"adam\"";
         /// What the critic predicts.
         critic: Critic = Kind::Word(Critic::WORDS), defaulted "\"reward\"";
+        /// The share of the latest updates whose weights are averaged where an answer is one policy (`learned.iterates = false`); 0 takes the last.
+        weight_averaging: f64 = Kind::Number(Range::UNIT), defaulted "0.1";
     }
 }
 
@@ -127,7 +129,9 @@ impl PpoOptions {
             normalize_advantage: self.normalize_advantage.unwrap_or(usual.normalize_advantage),
             norm_obs: self.norm_obs,
             norm_reward: self.norm_reward,
+            norm_value: true,
             critic: self.critic,
+            weight_averaging: self.weight_averaging,
             update: Update::Ppo {
                 clip_range: self.clip_range as f32,
                 n_epochs: self.n_epochs.unwrap_or(10),
@@ -159,10 +163,11 @@ impl MakeLearner for PpoOptions {
 impl ActorCritic {
     /// Proximal policy optimisation (Schulman et al. 2017): several passes over the batch, in each of which a row
     /// stops pulling once the ratio π(a|s)/π_played(a|s) has moved by `clip` in the advantage's direction.
+    ///
+    /// Every pass has advantages by the critic as it is then, which is better than the one that was there when actions were
+    /// drawn (Andrychowicz et al. 2021).
     pub(super) fn ppo_update(&mut self, clip: f32, epochs: usize, minibatch: usize) -> Result<()> {
-        if self.options.normalize_advantage {
-            self.batch.normalize_advantages(&self.order);
-        }
+        self.normalize_advantages();
         let pull = move |now: f32, before: f32, advantage: f32| {
             // Beyond this a ratio pulls no harder, and it must not overflow.
             let ratio = (now - before).min(10.0).exp();
@@ -170,7 +175,10 @@ impl ActorCritic {
             if is_far { 0.0 } else { -advantage * ratio }
         };
         let rows = self.order.len();
-        for _ in 0..epochs {
+        for epoch in 0..epochs {
+            if epoch > 0 {
+                self.estimate_advantages_again();
+            }
             random::shuffle(&mut self.order, &mut self.rng);
             for start in (0..rows).step_by(minibatch) {
                 self.accumulate(start..rows.min(start + minibatch), pull);
@@ -178,5 +186,50 @@ impl ActorCritic {
             }
         }
         Ok(())
+    }
+
+    /// Advantages by what the critic predicts now; what followed the last rows stays as it was predicted when they were played.
+    fn estimate_advantages_again(&mut self) {
+        let (entries, heads) = (self.episodes[0].observation().len(), self.weights.len());
+        let own = self.actor.parameters() + self.actions.parameters();
+        for first in (0..self.batch.rows).step_by(ROWS) {
+            let last = self.batch.rows.min(first + ROWS);
+            let inputs = &self.batch.inputs[first * entries..last * entries];
+            self.critic.forward(&self.parameters[own..], inputs, &mut self.valuing);
+            self.batch.predict(first, &self.valuing.value.output[..(last - first) * heads]);
+        }
+        self.batch.estimate_advantages(self.gamma, self.options.gae_lambda as f32, &self.weights);
+        self.normalize_advantages();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::cart_pole::CartPole;
+    use crate::rl::EpisodeWindow;
+
+    #[test]
+    fn later_passes_have_the_advantages_of_the_critic_as_it_is() {
+        let env = Box::new(CartPole::new(Some(50)));
+        let options = ActorCriticOptions { normalize_advantage: false, ..ActorCriticOptions::ppo() };
+        let mut learner = ActorCritic::new(vec![env], 0.9, 50, options, random::generator(1)).unwrap();
+        let weights = vec![1.0; learner.episodes[0].z().len()];
+        learner.learn(&weights, &mut EpisodeWindow::new(10, weights.len())).unwrap();
+        learner.estimate_advantages_again();
+        let before = learner.batch.advantages.clone();
+        let own = learner.split().0.len();
+        // A critic that says 1 more everywhere lowers what a step brings by 1 − γ, and what follows it by as much.
+        let bias = learner.critic.layers().last().unwrap().biases.start;
+        learner.parameters[own + bias] += 1.0;
+        learner.estimate_advantages_again();
+        let status = &learner.batch.status;
+        for row in 0..learner.batch.rows - 1 {
+            if status[row] == crate::env::Status::Running {
+                let (now, later) = (learner.batch.advantages[row], learner.batch.advantages[row + 1]);
+                let ahead = 0.9 * 0.95 * (later - before[row + 1]);
+                assert!((now - before[row] - ahead + 0.1).abs() < 1e-4, "{row}: {now} {}", before[row]);
+            }
+        }
     }
 }

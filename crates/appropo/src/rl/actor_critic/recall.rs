@@ -207,7 +207,7 @@ impl ActorCritic {
     fn recollect(&mut self, recall: &Recall) {
         let (heads, width) = (self.weights.len(), self.action.len());
         let entries = recall.entries;
-        let unit = if self.options.norm_reward { self.returns.deviation(0) as f32 } else { 1.0 };
+        let unit = if self.options.norm_value { self.returns.deviation(0) as f32 } else { 1.0 };
         let mut observation = vec![0.0; entries];
         for row in 0..DRAWN {
             let step = recall.draw(&mut self.rng);

@@ -164,10 +164,8 @@ pub(crate) fn greedy(q: &mut Regression, rows: &LoggedRows) -> Result<AnyPolicy>
 fn network(q: &Regression, rows: &LoggedRows) -> Result<NetworkPolicy> {
     let network: &Arc<Mlp> = q.network();
     let mut parameters = q.parameters().to_vec();
-    if let Some(head) = network.layers().iter().find(|layer| layer.name == "policy") {
-        let (weights, biases) = head.of_mut(&mut parameters);
-        weights.iter_mut().chain(biases).for_each(|value| *value /= TEMPERATURE);
-    }
+    let (weights, biases) = network.policy_head().of_mut(&mut parameters);
+    weights.iter_mut().chain(biases).for_each(|value| *value /= TEMPERATURE);
     if let Some(first) = network.layers().first() {
         let (weights, biases) = first.of_mut(&mut parameters);
         rows.encoder().fold(weights, first.outputs, 0..first.outputs, biases);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::env::Space;
 use crate::error::{Result, finite};
 use crate::nn::{Activation, Gains, Inputs, Mlp, Optimizer, Rule, Scratch, Shape, clip};
-use crate::policy::{Actions, softmax, squash};
+use crate::policy::{Actions, NetworkPolicy, softmax, squash};
 use crate::random::{self, Generator};
 use crate::state::{Loader, Saver, misfit};
 
@@ -70,9 +70,16 @@ impl Actor {
         self.optimizer.reset();
     }
 
-    /// Begins with these parameters.
-    pub fn start_from(&mut self, parameters: &[f32]) {
-        self.parameters.copy_from_slice(parameters);
+    /// Begins with a policy of this network. One without noise does not say how to explore: that stays as it is.
+    pub fn start_from(&mut self, policy: &NetworkPolicy) {
+        let before = std::mem::replace(&mut self.parameters, policy.parameters().to_vec());
+        if let (Actions::Squashed(bounds), false) = (&self.actions, policy.has_noise()) {
+            let (head, width) = (self.network.policy_head(), bounds.len());
+            let (noise, noise_biases) = head.of(&before);
+            let (weights, biases) = head.of_mut(&mut self.parameters);
+            weights[width * head.inputs..].copy_from_slice(&noise[width * head.inputs..]);
+            biases[width..].copy_from_slice(&noise_biases[width..]);
+        }
         self.optimizer.reset();
     }
 

@@ -334,10 +334,15 @@ impl Learner for SoftActorCritic {
         NetworkPolicy::of(network, actions, &self.plain_parameters()).into()
     }
 
+    fn settled_policy(&self) -> AnyPolicy {
+        let Actor { network, actions, .. } = &self.soft.actor;
+        NetworkPolicy::of(network, actions, &self.plain_parameters()).without_noise().into()
+    }
+
     fn start_from(&mut self, policy: &AnyPolicy) -> Result<()> {
         let AnyPolicy::Network(policy) = policy else { return Err(not_its_own("soft actor-critic")) };
         dimension("policy parameters", policy.parameters().len(), self.soft.actor.parameters.len())?;
-        self.soft.actor.start_from(policy.parameters());
+        self.soft.actor.start_from(policy);
         if let Some(layer) = self.soft.actor.network.layers().first() {
             let (weights, biases) = layer.of_mut(&mut self.soft.actor.parameters);
             self.encoder.unfold(weights, biases);
