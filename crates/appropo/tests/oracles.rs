@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use appropo::constraint::{Constraint, Target};
+use appropo::env::point_mass::PointMass;
 use appropo::env::{Environment, Simulator, Space, Status, TabularMdp, World, mars_rover};
 use appropo::error::{Error, Result};
 use appropo::measurement::{Discounting, Estimate, Measures, Spread};
@@ -12,7 +13,7 @@ use appropo::oracle::{
     Reestimate, Respond, Response, Universal, UniversalOptions,
 };
 use appropo::player::{FullyCorrective, Player};
-use appropo::policy::{AnyPolicy, Mixed, TabularPolicy};
+use appropo::policy::{AnyPolicy, Memory, Mixed, Policy, TabularPolicy};
 use appropo::random::{self, Generator};
 use appropo::rl::actor_critic::{ActorCriticOptions as Learning, Collect};
 use appropo::rl::{ActorCritic, Episode, Occupancy, QLearner, QLearningOptions};
@@ -210,6 +211,40 @@ fn an_impatient_oracle_answers_all_the_same() {
     assert!(oracle.samples() - before < 20_000);
 }
 
+/// What is done twice in the same place by the first policy of a mixture.
+fn twice(mixture: &Mixed, observation: &[f64]) -> [Vec<f64>; 2] {
+    let (mut rng, mut memory) = (random::generator(1), Memory::default());
+    [0, 1].map(|_| {
+        let mut action = vec![0.0; 2];
+        mixture.parts()[0].1.act(observation, 0, &mut rng, &mut memory, &mut action);
+        action
+    })
+}
+
+/// The noise of exploring costs energy, and what learning has settled on has none; its episodes are its own.
+#[test]
+fn an_answer_has_no_noise_where_that_serves_better() {
+    let world = || Box::new(PointMass::new(40)) as Box<dyn Environment>;
+    let oracle = || {
+        let learner =
+            ActorCritic::new(vec![world()], GAMMA, 40, Learning::ppo(), random::generator(1)).unwrap();
+        let estimator = MonteCarlo::new(Episode::new(world(), GAMMA, 40), &mut random::generator(2));
+        LearnedOracle::new(Box::new(learner), estimator, 20_000, LearnedOptions::default()).unwrap()
+    };
+    let energy = world().measures().range("energy").unwrap().start;
+    let mut lam = vec![0.0; world().measures().dim()];
+    lam[energy] = 1.0;
+    let observation = vec![0.1; world().observations().entries()];
+    let [noisy, settled] = [oracle(), oracle().settling()].map(|mut oracle| {
+        let response = oracle.respond(&lam, 0.0).unwrap();
+        let [first, second] = twice(&response.policy, &observation);
+        let moved = first.iter().zip(&second).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        (response.z_hat[energy], moved)
+    });
+    assert!(settled.0 < 0.75 * noisy.0, "{settled:?} {noisy:?}");
+    assert!(settled.1 < 0.05 && noisy.1 > 0.05, "{settled:?} {noisy:?}");
+}
+
 /// Says the same of every answer, and something else of what is played afresh.
 struct Flatters {
     fresh: Vec<f64>,
@@ -309,6 +344,26 @@ fn what_was_confirmed_is_held_to_the_end_of_the_budget() {
         assert_same(&judge.0.unwrap(), &found.mixture);
         assert_eq!(rover.true_distance(&found.mixture), 0.0, "seed {seed}");
     }
+}
+
+/// Games in a model of one-step episodes used up the rounds when a few in a hundred of the samples were played.
+#[test]
+fn rounds_last_as_long_as_the_samples_where_episodes_are_short() {
+    let mut coins = TabularMdp::builder(2, 2, Measures::new([("heads", 1)]));
+    for action in 0..2 {
+        coins.transition((0, action), 0.5, 1, &[]);
+        coins.transition((0, action), 0.5, 1, &[(0, 1.0)]);
+    }
+    coins.start(0, 1.0).terminal(1);
+    let model = Arc::new(coins.build().unwrap());
+    let world = Box::new(Simulator::new(model, None));
+    let (options, rng) = (ModelOptions::default(), random::generator(1));
+    let mut model = Model::new(world, Rover::discounting(), LIMIT, 50_000, options, rng).unwrap();
+    let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
+    let (set, rule): (SharedSet, _) = (Arc::new(Bounds::at_most(0.4).unwrap()), StopRule::default());
+    let found = appropo_model_based(&set, &player, &mut model, &rule, &mut NeverSure::default()).unwrap();
+    assert_eq!((found.stop, model.samples()), (Stop::GaveUp, 50_000));
+    assert!(found.rounds < rule.rounds, "{}", found.rounds);
 }
 
 /// As many episodes as are asked for with these means and deviations, half of them above and half below.

@@ -232,6 +232,9 @@ class A2C(Learner):
     optimizer: How a gradient becomes a step. By default "adam".
 
     critic: What the critic predicts. By default "reward".
+
+    weight_averaging: The share of the latest updates whose weights are averaged where an answer is one policy
+    (`learned.iterates = false`); 0 takes the last. By default 0.1.
     """
 
     kind = "oracle"
@@ -254,6 +257,7 @@ class A2C(Learner):
     activation_fn: Any = None
     optimizer: Any = None
     critic: Any = None
+    weight_averaging: Any = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -267,7 +271,8 @@ class PPO(Learner):
     gamma: The discount that is learnt with, unless the problem's is less: without one, the noise of a whole episode
     stands behind every action. By default 0.99.
 
-    n_steps: Steps played in each environment between updates; by default 64, 256 or 512.
+    n_steps: Steps played in each environment between updates; by default 64, a tenth of all steps so far (256 to
+    2048), or 512.
 
     batch_size: Rows of a step of the optimiser; by default 32, 64 or 64.
 
@@ -301,6 +306,9 @@ class PPO(Learner):
     optimizer: How a gradient becomes a step. By default "adam".
 
     critic: What the critic predicts. By default "reward".
+
+    weight_averaging: The share of the latest updates whose weights are averaged where an answer is one policy
+    (`learned.iterates = false`); 0 takes the last. By default 0.1.
     """
 
     kind = "oracle"
@@ -326,6 +334,7 @@ class PPO(Learner):
     activation_fn: Any = None
     optimizer: Any = None
     critic: Any = None
+    weight_averaging: Any = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
