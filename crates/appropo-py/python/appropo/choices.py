@@ -271,8 +271,7 @@ class PPO(Learner):
     gamma: The discount that is learnt with, unless the problem's is less: without one, the noise of a whole episode
     stands behind every action. By default 0.99.
 
-    n_steps: Steps played in each environment between updates; by default 64, a tenth of all steps so far (256 to
-    2048), or 512.
+    n_steps: Steps played in each environment between updates; by default 64, 256 or 512.
 
     batch_size: Rows of a step of the optimiser; by default 32, 64 or 64.
 

@@ -7,39 +7,6 @@ pub enum Collect {
     Steps(usize),
     /// This many whole episodes, in the first world.
     Episodes(usize),
-    /// In each of the parallel worlds a tenth of all steps that were played there, within bounds. Short batches explore: what
-    /// is new is soon followed. Long ones say what is good: a few hundred steps may be of a single episode.
-    Growing {
-        /// The fewest steps.
-        least: usize,
-        /// The most.
-        most: usize,
-    },
-}
-
-/// The part of all steps that a growing batch has.
-const GROWING: u64 = 10;
-
-impl Collect {
-    /// Rows of a batch of `num_envs` parallel worlds at most, where episodes have at most `limit` steps.
-    pub(super) fn most_rows(self, num_envs: usize, limit: usize) -> usize {
-        match self {
-            Self::Steps(steps) => steps.saturating_mul(num_envs),
-            Self::Growing { least, most } => most.max(least).saturating_mul(num_envs),
-            Self::Episodes(episodes) => episodes.saturating_mul(limit),
-        }
-    }
-
-    /// Rows of the next batch at most, after so many steps in all, of at most `room`.
-    pub(super) fn rows(self, taken: u64, num_envs: usize, room: usize) -> usize {
-        match self {
-            Self::Growing { least, .. } => {
-                let steps = usize::try_from(taken / num_envs as u64 / GROWING).unwrap_or(usize::MAX);
-                steps.max(least).saturating_mul(num_envs).min(room)
-            }
-            Self::Steps(_) | Self::Episodes(_) => room,
-        }
-    }
 }
 
 /// What was played since the last update, in rows of `num_envs` parallel worlds a step.
@@ -47,8 +14,6 @@ impl Collect {
 pub(super) struct Batch {
     pub num_envs: usize,
     pub rows: usize,
-    /// The rows at which it is full.
-    pub full: usize,
     pub inputs: Vec<f32>,
     pub actions: Vec<f32>,
     /// ln π(a|s) when it was drawn.
@@ -75,7 +40,6 @@ impl Batch {
         Self {
             num_envs,
             rows: 0,
-            full: rows,
             inputs: vec![0.0; rows * inputs],
             actions: vec![0.0; rows * actions],
             log_probabilities: vec![0.0; rows],
@@ -87,6 +51,14 @@ impl Batch {
             status: vec![Status::Running; rows],
             targets: vec![0.0; rows * heads],
             advantages: vec![0.0; rows],
+        }
+    }
+
+    /// Takes what the critic predicts for the rows from `first` on.
+    pub fn predict(&mut self, first: usize, values: &[f32]) {
+        let heads = self.values.len() / self.left.len();
+        for (place, value) in values.iter().enumerate() {
+            self.values[first * heads + place] = self.left[first + place / heads] * value;
         }
     }
 
@@ -160,13 +132,6 @@ mod tests {
             assert_eq!(batch.targets, expected, "{status:?}");
             assert_eq!(batch.advantages[0], 2.0 * (expected[0] - 0.5));
         }
-    }
-
-    #[test]
-    fn batches_grow_with_what_was_played() {
-        let growing = Collect::Growing { least: 256, most: 2048 };
-        let rows = |taken| growing.rows(taken, 2, growing.most_rows(2, 100));
-        assert_eq!([0, 5_120, 10_000, 30_002, 40_960, 1 << 40].map(rows), [512, 512, 1000, 3000, 4096, 4096]);
     }
 
     /// With λ = 0 targets look one step ahead.

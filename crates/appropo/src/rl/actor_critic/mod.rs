@@ -173,8 +173,10 @@ impl ActorCritic {
         let critic = Mlp::new(shape(0, heads))?;
         let actions = Actions::of(space);
         let count = actor.parameters() + actions.parameters() + critic.parameters();
-        let num_envs = if matches!(options.n_steps, Collect::Episodes(_)) { 1 } else { *num_envs };
-        let rows = options.n_steps.most_rows(num_envs, limit);
+        let (rows, num_envs) = match options.n_steps {
+            Collect::Steps(steps) => (steps.saturating_mul(*num_envs), *num_envs),
+            Collect::Episodes(episodes) => (episodes.saturating_mul(limit), 1),
+        };
         in_range(
             "rows of a batch",
             rows as f64,

@@ -15,7 +15,7 @@ impl ActorCritic {
     /// Plays until the batch is full.
     pub(super) fn play(&mut self, weights: &[f64], window: &mut EpisodeWindow) -> Result<()> {
         let mut unfinished = match self.options.n_steps {
-            Collect::Steps(_) | Collect::Growing { .. } => usize::MAX,
+            Collect::Steps(_) => usize::MAX,
             Collect::Episodes(count) => count,
         };
         self.returns.begin(match self.options.critic {
@@ -23,10 +23,8 @@ impl ActorCritic {
             Critic::Measurements => &[],
         });
         self.batch.rows = 0;
-        let (num_envs, room) = (self.batch.num_envs, self.batch.advantages.len());
-        self.batch.full = self.options.n_steps.rows(self.taken, num_envs, room);
         self.have_played()?;
-        while unfinished > 0 && self.batch.rows < self.batch.full {
+        while unfinished > 0 && self.batch.rows < self.batch.advantages.len() {
             self.draw_actions()?;
             for env in 0..self.batch.num_envs {
                 if self.step_in(env, weights)? != Status::Running {
@@ -45,7 +43,7 @@ impl ActorCritic {
         let Some((streams, frame)) = &mut self.streams else { return Ok(()) };
         frame.clone_from(&self.frame);
         let policy = Acting::write(&self.actor, &self.actions, &self.parameters[..own], frame);
-        let steps = self.batch.full / self.batch.num_envs;
+        let steps = self.batch.advantages.len() / self.batch.num_envs;
         streams.play(&policy, steps, &mut self.rng)
     }
 
@@ -75,10 +73,7 @@ impl ActorCritic {
             self.actor.forward(network, inputs, &mut self.acting);
         }
         self.critic.forward(critic, inputs, &mut self.valuing);
-        let heads = self.weights.len();
-        for (place, value) in self.valuing.value.output.iter().enumerate() {
-            self.batch.values[first * heads + place] = self.batch.left[first + place / heads] * value;
-        }
+        self.batch.predict(first, &self.valuing.value.output);
         let outputs = self.actor.shape().policy;
         for (env, episode) in self.episodes[..num_envs].iter_mut().enumerate() {
             let row = first + env;
@@ -128,7 +123,7 @@ impl ActorCritic {
         }
         self.returns.add(env, gains, self.gamma.into(), status != Status::Running);
         // The next row of this environment is not the state that this step led to.
-        let is_last = row + self.batch.num_envs >= self.batch.full;
+        let is_last = row + self.batch.num_envs >= self.batch.advantages.len();
         if status == Status::CutOff || (status == Status::Running && is_last) {
             self.inputs.clear();
             self.inputs.resize(episode.observation().len(), 0.0);

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::ActorCritic;
+use super::{ActorCritic, ROWS};
 use super::{ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Schedule, Update};
 use crate::env::{EnvSpec, Space};
 use crate::error::Result;
@@ -19,7 +19,7 @@ options! {
         learning_rate_schedule: Schedule = Kind::Word(Schedule::WORDS), defaulted "\"constant\"";
         /// The discount that is learnt with, unless the problem's is less: without one, the noise of a whole episode stands behind every action.
         gamma: f64 = Kind::Number(Range::UNIT), defaulted "0.99";
-        /// Steps played in each environment between updates; by default 64, a tenth of all steps so far (256 to 2048), or 512.
+        /// Steps played in each environment between updates; by default 64, 256 or 512.
         n_steps: Option<usize> = Kind::Count(1, MOST), optional "256";
         /// Rows of a step of the optimiser; by default 32, 64 or 64.
         batch_size: Option<usize> = Kind::Count(1, MOST), optional "64";
@@ -89,7 +89,7 @@ impl PpoOptions {
                 .net_arch(vec![128])
                 .activation_fn(Activation::Relu),
             (Space::Continuous(_), Space::Discrete(_)) => {
-                numbers.learning_rate(1e-3).ent_coef(0.01).net_arch(vec![128, 128])
+                numbers.learning_rate(1e-3).n_steps(256).ent_coef(0.01).net_arch(vec![128, 128])
             }
             (Space::Continuous(_), Space::Continuous(_)) => {
                 numbers.learning_rate(3e-4).n_steps(512).ent_coef(0.0)
@@ -119,7 +119,7 @@ impl PpoOptions {
             learning_rate: self.learning_rate.unwrap_or(usual.learning_rate),
             learning_rate_schedule: self.learning_rate_schedule,
             gamma: self.gamma,
-            n_steps: self.n_steps.map_or(Collect::Growing { least: 256, most: 2048 }, Collect::Steps),
+            n_steps: self.n_steps.map_or(usual.n_steps, Collect::Steps),
             gae_lambda: self.gae_lambda.unwrap_or(usual.gae_lambda),
             ent_coef: self.ent_coef.map_or(usual.ent_coef, |coefficient| coefficient as f32),
             vf_coef: self.vf_coef as f32,
@@ -160,9 +160,15 @@ impl MakeLearner for PpoOptions {
     }
 }
 
+/// Rows of a batch that a critic can learn from several times without learning them by heart.
+const MANY_ROWS: usize = 1024;
+
 impl ActorCritic {
     /// Proximal policy optimisation (Schulman et al. 2017): several passes over the batch, in each of which a row
     /// stops pulling once the ratio π(a|s)/π_played(a|s) has moved by `clip` in the advantage's direction.
+    ///
+    /// In long batches every pass has advantages by the critic as it is then, which knows more than when actions were drawn
+    /// (Andrychowicz et al. 2021). A short one it soon knows by heart, and what is left of the advantages is noise.
     pub(super) fn ppo_update(&mut self, clip: f32, epochs: usize, minibatch: usize) -> Result<()> {
         self.normalize_advantages();
         let pull = move |now: f32, before: f32, advantage: f32| {
@@ -172,7 +178,10 @@ impl ActorCritic {
             if is_far { 0.0 } else { -advantage * ratio }
         };
         let rows = self.order.len();
-        for _ in 0..epochs {
+        for epoch in 0..epochs {
+            if epoch > 0 && rows >= MANY_ROWS {
+                self.estimate_advantages_again();
+            }
             random::shuffle(&mut self.order, &mut self.rng);
             for start in (0..rows).step_by(minibatch) {
                 self.accumulate(start..rows.min(start + minibatch), pull);
@@ -180,5 +189,50 @@ impl ActorCritic {
             }
         }
         Ok(())
+    }
+
+    /// Advantages by what the critic predicts now; what followed the last rows stays as it was predicted when they were played.
+    fn estimate_advantages_again(&mut self) {
+        let (entries, heads) = (self.episodes[0].observation().len(), self.weights.len());
+        let own = self.actor.parameters() + self.actions.parameters();
+        for first in (0..self.batch.rows).step_by(ROWS) {
+            let last = self.batch.rows.min(first + ROWS);
+            let inputs = &self.batch.inputs[first * entries..last * entries];
+            self.critic.forward(&self.parameters[own..], inputs, &mut self.valuing);
+            self.batch.predict(first, &self.valuing.value.output[..(last - first) * heads]);
+        }
+        self.batch.estimate_advantages(self.gamma, self.options.gae_lambda as f32, &self.weights);
+        self.normalize_advantages();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::{Status, cart_pole::CartPole};
+    use crate::rl::EpisodeWindow;
+
+    /// A critic that says 1 more everywhere lowers what a step brings by 1 − γ, and what follows it by as much.
+    #[test]
+    fn later_passes_have_the_advantages_of_the_critic_as_it_is() {
+        let env = Box::new(CartPole::new(Some(50)));
+        let options = ActorCriticOptions { normalize_advantage: false, ..ActorCriticOptions::ppo() };
+        let mut learner = ActorCritic::new(vec![env], 0.9, 50, options, random::generator(1)).unwrap();
+        let weights = vec![1.0; learner.episodes[0].z().len()];
+        learner.learn(&weights, &mut EpisodeWindow::new(10, weights.len())).unwrap();
+        learner.estimate_advantages_again();
+        let before = learner.batch.advantages.clone();
+        let own = learner.split().0.len();
+        let bias = learner.critic.layers().last().unwrap().biases.start;
+        learner.parameters[own + bias] += 1.0;
+        learner.estimate_advantages_again();
+        let (batch, mut rows) = (&learner.batch, 0);
+        for row in (0..batch.rows - 1).filter(|row| batch.status[*row] == Status::Running) {
+            let (now, later) = (batch.advantages[row], batch.advantages[row + 1]);
+            let ahead = 0.9 * 0.95 * (later - before[row + 1]);
+            assert!((now - before[row] - ahead + 0.1).abs() < 1e-4, "{row}: {now} {}", before[row]);
+            rows += 1;
+        }
+        assert!(rows > 30, "{rows}");
     }
 }
