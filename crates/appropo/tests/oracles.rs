@@ -358,11 +358,11 @@ fn rounds_last_as_long_as_the_samples_where_episodes_are_short() {
     let model = Arc::new(coins.build().unwrap());
     let world = Box::new(Simulator::new(model, None));
     let (options, rng) = (ModelOptions::default(), random::generator(1));
-    let mut model = Model::new(world, Rover::discounting(), LIMIT, 50_000, options, rng).unwrap();
+    let mut model = Model::new(world, Rover::discounting(), LIMIT, 10_000, options, rng).unwrap();
     let player = |set: &SharedSet| Ok(Box::new(FullyCorrective::new(Arc::clone(set))) as Box<dyn Player>);
     let (set, rule): (SharedSet, _) = (Arc::new(Bounds::at_most(0.4).unwrap()), StopRule::default());
     let found = appropo_model_based(&set, &player, &mut model, &rule, &mut NeverSure::default()).unwrap();
-    assert_eq!((found.stop, model.samples()), (Stop::GaveUp, 50_000));
+    assert_eq!((found.stop, model.samples()), (Stop::GaveUp, 10_000));
     assert!(found.rounds < rule.rounds, "{}", found.rounds);
 }
 

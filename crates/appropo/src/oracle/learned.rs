@@ -317,7 +317,8 @@ impl LearnedOracle {
         let can_play = self.options.fresh > 0 && self.samples() < self.budget;
         if can_play && self.options.iterates && self.is_settling {
             let settled = Mixed::one(self.learner.settled_policy());
-            let fresh = self.tried(&settled, self.samples() + (self.samples() - asked) / TRIED)?;
+            let taken = self.samples().saturating_sub(asked);
+            let fresh = self.tried(&settled, self.samples().saturating_add(taken / TRIED))?;
             if last.count() < 2 || vector::dot(lam, fresh.mean()) < vector::dot(lam, last.mean()) {
                 return Ok((settled, fresh));
             }
@@ -332,10 +333,16 @@ impl LearnedOracle {
         Ok((iterates, last))
     }
 
-    /// What fresh episodes of a policy measure, not many more of them than end within so many samples.
+    /// What fresh episodes of a policy measure: not many more of them than end within so many samples, and two where the budget
+    /// ends.
     fn tried(&mut self, policy: &Mixed, until: u64) -> Result<Estimate> {
         let mut fresh = Estimate::new(self.estimator.dim());
-        while fresh.count() < self.options.fresh && (fresh.count() < FEWEST_TRIED || self.samples() < until) {
+        while fresh.count() < self.options.fresh {
+            let is_spent = self.samples() >= self.budget;
+            let are_enough = fresh.count() >= FEWEST_TRIED && self.samples() >= until;
+            if fresh.count() > 1 && (is_spent || are_enough) {
+                break;
+            }
             self.estimator.play(policy, 1, &mut fresh)?;
         }
         Ok(fresh)
