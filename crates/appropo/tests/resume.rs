@@ -213,7 +213,12 @@ fn learning_to_push() {
         SoftActorCritic::new(vec![select(), select()], 0.99, 40, options, random::generator(5)).unwrap()
     };
     let player = || Box::new(FullyCorrective::new(Arc::clone(target.set()))) as Box<dyn Player>;
-    check(target.set(), player, || positive(select, learner(), 5, true), &options);
+    check(target.set(), player, || positive(select, learner(), 5, true).settling(), &options);
+    let learner = || {
+        let options = ActorCriticOptions::ppo();
+        ActorCritic::new(vec![select()], 0.99, 40, options, random::generator(5)).unwrap()
+    };
+    check(target.set(), player, || positive(select, learner(), 5, true).settling(), &options);
 }
 
 #[test]
