@@ -124,6 +124,9 @@ const SURE: f64 = 3.0;
 /// Episodes played in the model to see how much they differ.
 const SIMULATED: usize = 200;
 
+/// The samples divided by this are those that are added at least before another plan.
+const NEWS: u64 = 150;
+
 /// How many times the surprises of the model those of drawn ones are.
 const POSTERIOR_SURPRISE: f64 = 4.0;
 
@@ -197,6 +200,19 @@ impl Model {
                 Ok(rl::backward_induction(&model, gamma, horizon, &decisions, &rewards))
             }
             None => rl::policy_iteration(&model, gamma, &decisions, &rewards, 0.0),
+        }
+    }
+
+    /// Plays until enough has been added for another plan: where episodes are short, one more changes none.
+    fn until_news(&mut self, play: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        let before = self.samples;
+        loop {
+            let now = self.samples;
+            play(self)?;
+            let is_news = self.samples > before.saturating_add(before / NEWS);
+            if is_news || self.samples == now || self.is_spent() {
+                return Ok(());
+            }
         }
     }
 
@@ -371,12 +387,15 @@ impl ModelBased for Model {
 
     fn rollout(&mut self, mixture: &Mixed) -> Result<()> {
         // What comes later counts little, and a policy that turns in circles teaches little.
-        self.play(mixture, 1.0 / (1.0 - self.discounting.gamma()))
+        let most = 1.0 / (1.0 - self.discounting.gamma());
+        self.until_news(|model| model.play(mixture, most))
     }
 
     fn explore(&mut self) -> Result<()> {
-        self.options.trials += 1;
-        self.survey()
+        self.until_news(|model| {
+            model.options.trials += 1;
+            model.survey()
+        })
     }
 
     fn is_spent(&self) -> bool {

@@ -280,23 +280,12 @@ impl Games {
     /// Plays in the world to make the model better: a rollout of the mixture, or what is new while games are lost more
     /// often than won, and whenever rollouts have taken more than this share of the steps.
     pub fn sample(&mut self, model: &mut dyn ModelBased, mixture: &Mixed, share: f64) -> Result<()> {
-        let before = model.samples();
-        let is_exploring = self.won < self.lost || self.rollouts as f64 > share * before as f64;
-        loop {
-            let now = model.samples();
-            if is_exploring {
-                model.explore()?
-            } else {
-                model.rollout(mixture)?
-            };
-            // Where episodes are short, one more changes no game.
-            if model.is_spent() || model.samples() == now || model.samples() > before + before / NEWS {
-                break;
-            }
+        let samples = model.samples();
+        if self.won < self.lost || self.rollouts as f64 > share * samples as f64 {
+            return model.explore();
         }
-        if !is_exploring {
-            self.rollouts += model.samples() - before;
-        }
+        model.rollout(mixture)?;
+        self.rollouts += model.samples() - samples;
         Ok(())
     }
 
@@ -356,8 +345,6 @@ pub(super) fn no_claim(set: &SharedSet, z_bar: Vec<f64>, tolerance: f64) -> Cert
 pub(super) const GAME: usize = 200;
 /// The share of the steps that rollouts may take.
 const ROLLOUTS: f64 = 0.5;
-/// The samples divided by this are those that are added at least before another game.
-const NEWS: u64 = 150;
 /// Fresh episodes that refute a mixture which was not far off.
 const TELLING: usize = 10;
 /// The samples divided by this are those after which any number of them does.
