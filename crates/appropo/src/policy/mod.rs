@@ -13,7 +13,7 @@ pub use greedy::GreedyPolicy;
 pub(crate) use greedy::best;
 pub use mixed::Mixed;
 pub use network::{Actions, NetworkPolicy};
-pub(crate) use network::{gaussian_log_density, middle_and_half, softmax, squash};
+pub(crate) use network::{middle_and_half, softmax, squash};
 pub use tabular::TabularPolicy;
 
 use std::sync::Arc;

@@ -50,37 +50,31 @@ impl Actions {
         }
     }
 
-    /// Draws an action and returns the logarithm of its probability or density. A normal draw is written as it
-    /// is, not yet cut to the bounds: its density is that of the draw. A squashed one is between −1 and 1.
+    /// Draws an action; logits become probabilities. A normal draw is written as it is, not yet cut to the bounds. A squashed
+    /// one is between −1 and 1.
     pub(crate) fn draw(
         &self,
         outputs: &mut [f32],
         deviations: &[f32],
         rng: &mut Generator,
         action: &mut [f32],
-    ) -> f32 {
+    ) {
         match self {
             Actions::Categorical => {
                 softmax(outputs);
                 let chosen = random::choose(outputs.iter().map(|p| f64::from(*p)), 1.0, rng);
                 action[0] = chosen as f32;
-                outputs[chosen].ln()
             }
             Actions::Gaussian(_) => {
                 for i in 0..action.len() {
                     action[i] = outputs[i] + deviations[i].exp() * random::normal(rng) as f32;
                 }
-                gaussian_log_density(outputs, deviations, action)
             }
             Actions::Squashed(_) => {
                 let (means, deviations) = outputs.split_at(action.len());
-                let mut log_density = 0.0;
                 for i in 0..action.len() {
-                    let (drawn, density) = squash(means[i], deviations[i], random::normal(rng) as f32);
-                    action[i] = drawn;
-                    log_density += density;
+                    action[i] = squash(means[i], deviations[i], random::normal(rng) as f32).0;
                 }
-                log_density
             }
         }
     }
@@ -139,15 +133,6 @@ pub(crate) fn softmax(logits: &mut [f32]) {
     for probability in logits.iter_mut() {
         *probability /= total;
     }
-}
-
-/// The log-density of a normal distribution with independent entries.
-pub(crate) fn gaussian_log_density(means: &[f32], deviations: &[f32], action: &[f32]) -> f32 {
-    let entry = |i: usize| {
-        let away = (action[i] - means[i]) / deviations[i].exp();
-        -0.5 * away * away - deviations[i] - HALF_LOG_TAU
-    };
-    (0..action.len()).map(entry).sum()
 }
 
 /// A policy given by a network; the parameters are its own copy.

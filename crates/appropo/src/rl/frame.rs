@@ -78,6 +78,13 @@ impl Frame {
         }
     }
 
+    /// The bounds of actions that are numbers, in these units.
+    pub fn bounds(&self, actions: &Actions) -> Vec<(f32, f32)> {
+        let Actions::Gaussian(bounds) = actions else { return Vec::new() };
+        let units = |bound: f64, entry: usize| ((bound - self.actions[entry].0) / self.actions[entry].1) as f32;
+        bounds.iter().enumerate().map(|(i, (low, high))| (units(*low, i), units(*high, i))).collect()
+    }
+
     /// Turns the parameters of a policy in these units into those of the same policy in the environment's.
     pub fn fold(&self, network: &Mlp, parameters: &mut [f32]) {
         self.scale_inputs(

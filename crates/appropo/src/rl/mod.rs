@@ -7,6 +7,7 @@ mod backward_induction;
 mod band;
 mod chain;
 mod cloning;
+mod cut_normal;
 mod discounted_visits;
 mod encoder;
 mod end_components;

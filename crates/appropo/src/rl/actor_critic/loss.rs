@@ -3,7 +3,8 @@ use std::ops::Range;
 use super::{ActorCritic, ROWS};
 use crate::error::{Result, finite};
 use crate::nn::{self, Head};
-use crate::policy::{Actions, gaussian_log_density, softmax};
+use crate::policy::{Actions, softmax};
+use crate::rl::cut_normal::CutNormal;
 
 impl ActorCritic {
     /// Adds up the gradient of the mean loss over rows `order[range]`. `pull` is the derivative of a row's policy
@@ -14,7 +15,7 @@ impl ActorCritic {
     }
 
     fn accumulate_policy(&mut self, range: Range<usize>, pull: impl Fn(f32, f32, f32) -> f32) {
-        let Self { batch, actor, actions, acting, options, inputs, .. } = self;
+        let Self { batch, actor, actions, acting, options, inputs, bounds, .. } = self;
         let (entries, width) = (self.episodes[0].observation().len(), self.action.len());
         let outputs = actor.shape().policy;
         let share = 1.0 / range.len() as f32;
@@ -34,7 +35,8 @@ impl ActorCritic {
                     Actions::Categorical => pull_logits(policy, pulled, action[0] as usize, pull, entropy),
                     // Learners of squashed actions are others.
                     Actions::Gaussian(_) | Actions::Squashed(_) => {
-                        pull_means(policy, pulled, (deviations, deviation_gradient), action, pull, entropy)
+                        let means = Means { policy, pulled, bounds };
+                        pull_means(means, (deviations, deviation_gradient), action, pull, entropy)
                     }
                 }
             }
@@ -113,20 +115,28 @@ fn pull_logits(
     }
 }
 
+/// The means of a normal policy, what pulls them, and the bounds that draws are cut to.
+struct Means<'a> {
+    policy: &'a [f32],
+    pulled: &'a mut [f32],
+    bounds: &'a [(f32, f32)],
+}
+
 /// Writes the gradient by the means of a normal policy, and adds that by its logarithmic deviations.
 fn pull_means(
-    means: &[f32],
-    pulled: &mut [f32],
+    Means { policy, pulled, bounds }: Means,
     (deviations, deviation_gradient): (&[f32], &mut [f32]),
     action: &[f32],
     pull: impl Fn(f32) -> f32,
     entropy: f32,
 ) {
-    let pull = pull(gaussian_log_density(means, deviations, action));
-    for i in 0..means.len() {
-        let deviation = deviations[i].exp();
-        let away = (action[i] - means[i]) / deviation;
-        pulled[i] = pull * away / deviation;
-        deviation_gradient[i] += pull * (away * away - 1.0) - entropy;
+    let loss = |i: usize| {
+        CutNormal { mean: policy[i], log_deviation: deviations[i] }.loss(action[i], bounds[i])
+    };
+    let pull = pull(-(0..action.len()).map(|i| loss(i).value).sum::<f32>());
+    for i in 0..action.len() {
+        let loss = loss(i);
+        pulled[i] = -pull * loss.by_mean;
+        deviation_gradient[i] -= pull * loss.by_log_deviation + entropy;
     }
 }

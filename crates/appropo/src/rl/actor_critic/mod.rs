@@ -60,6 +60,8 @@ pub struct ActorCritic {
     critic: Mlp,
     actions: Actions,
     frame: Frame,
+    /// The bounds of actions in its units.
+    bounds: Vec<(f32, f32)>,
     returns: ReturnScale,
     /// `None` where nothing is made of it.
     novelty: Option<Visits>,
@@ -186,13 +188,15 @@ impl ActorCritic {
         let chunk = rows.min(ROWS).max(num_envs).max(recall::LEARNT);
         let entries = observations.entries();
         let is_normalized = options.norm_obs && matches!(inputs, Inputs::Vector(_));
+        let frame = Frame::new(is_normalized.then_some(entries), &actions);
         let mut learner = Self {
             gamma: gamma.min(options.gamma) as f32,
             is_finite_horizon: false,
             horizon: None,
             budget: None,
             taken: 0,
-            frame: Frame::new(is_normalized.then_some(entries), &actions),
+            bounds: frame.bounds(&actions),
+            frame,
             returns: ReturnScale::new(rewards, num_envs),
             novelty,
             recall: recalls.then(|| Recall::new(entries, space.entries(), *dim, num_envs)),

@@ -2,6 +2,7 @@ use super::{ActorCritic, Collect, Critic};
 use crate::env::Status;
 use crate::error::Result;
 use crate::rl::EpisodeWindow;
+use crate::rl::cut_normal::log_probability;
 use crate::rl::frame::{Frame, narrow};
 use crate::rl::workers::{Acting, Streams};
 use crate::vector;
@@ -82,7 +83,8 @@ impl ActorCritic {
                 Some((streams, _)) => streams.next_action(env, drawn),
                 None => {
                     let output = &mut self.acting.policy.output[env * outputs..(env + 1) * outputs];
-                    self.actions.draw(output, deviations, &mut self.rng, drawn)
+                    self.actions.draw(output, deviations, &mut self.rng, drawn);
+                    log_probability(&self.actions, &self.bounds, (output, deviations), drawn)
                 }
             };
             self.frame.action(&self.actions, drawn, &mut self.action);

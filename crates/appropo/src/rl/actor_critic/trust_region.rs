@@ -8,7 +8,8 @@ use crate::env::{EnvSpec, Space};
 use crate::error::Result;
 use crate::nn::Activation;
 use crate::options::{Kind, Options, Range, Table, options};
-use crate::policy::{Actions, gaussian_log_density, softmax};
+use crate::policy::{Actions, softmax};
+use crate::rl::cut_normal::log_probability;
 use crate::random;
 use crate::rl::{EpisodeWindow, Learner, LearnerContext, MakeLearner};
 use crate::vector;
@@ -280,16 +281,9 @@ impl ActorCritic {
             let range = row * outputs..(row + 1) * outputs;
             let (then, now) = (&played[range.clone()], &moved[range]);
             let action = &self.batch.actions[row * width..(row + 1) * width];
-            let ratio = match self.actions {
-                Actions::Categorical => {
-                    let chosen = action[0] as usize;
-                    f64::from(now[chosen]) / f64::from(then[chosen]).max(f64::from(f32::MIN_POSITIVE))
-                }
-                Actions::Gaussian(_) | Actions::Squashed(_) => f64::from(
-                    gaussian_log_density(now, new, action) - gaussian_log_density(then, old, action),
-                )
-                .exp(),
-            };
+            let log_probability =
+                |outputs, deviations| log_probability(&self.actions, &self.bounds, (outputs, deviations), action);
+            let ratio = f64::from(log_probability(now, new) - log_probability(then, old)).exp();
             sum += divergence(&self.actions, (then, old), (now, new));
             for (head, change) in change.iter_mut().enumerate() {
                 *change += advantages[row * heads + head] * (ratio - 1.0);

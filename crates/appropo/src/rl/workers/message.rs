@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::nn::{Inputs, Mlp, Scratch};
 use crate::policy::{Actions, Mixed};
 use crate::random::Generator;
+use crate::rl::cut_normal::log_probability;
 use crate::rl::frame::Frame;
 use crate::state::{Loader, Saved, Saver, misfit};
 
@@ -43,6 +44,8 @@ pub(super) fn mixed(mixture: &Mixed) -> Vec<u8> {
 pub(in crate::rl) struct Acting {
     network: Arc<Mlp>,
     actions: Actions,
+    /// The bounds of actions in the frame's units.
+    bounds: Vec<(f32, f32)>,
     parameters: Vec<f32>,
     frame: Frame,
     scratch: Scratch,
@@ -70,7 +73,8 @@ impl Acting {
         let parameters = from.get_where("a parameter", fits)?;
         let frame = Frame::read(&actions, network.shape().inputs.width(), from)?;
         let scratch = network.scratch(1);
-        Ok(Self { network, actions, parameters, frame, scratch, input: Vec::new() })
+        let bounds = frame.bounds(&actions);
+        Ok(Self { network, actions, bounds, parameters, frame, scratch, input: Vec::new() })
     }
 
     /// Draws an action, as the network has it and as the environment takes it, and returns the logarithm of its probability.
@@ -85,9 +89,10 @@ impl Acting {
         self.frame.input(observation, &mut self.input);
         let (network, deviations) = self.parameters.split_at(self.network.parameters());
         self.network.forward(network, &self.input, &mut self.scratch);
-        let log_probability = self.actions.draw(&mut self.scratch.policy.output, deviations, rng, drawn);
+        let outputs = &mut self.scratch.policy.output;
+        self.actions.draw(outputs, deviations, rng, drawn);
         self.frame.action(&self.actions, drawn, action);
-        log_probability
+        log_probability(&self.actions, &self.bounds, (outputs, deviations), drawn)
     }
 
     /// Whether it sees and does what an environment shows and takes.
