@@ -86,7 +86,8 @@ fn samples_that_end_before_the_next_answer_are_not_overrun() {
     let steady = Constraint::at_most("failure", 1.0).unwrap();
     let problem = cart_pole().horizon(400).constraint(steady).maximize("reward").build().unwrap();
     let outcome = problem.solve(&method, &Budget::samples(3_000), 0, &mut ()).unwrap();
-    assert!(outcome.samples < 4_000, "{}", outcome.samples);
+    // A batch, and two episodes of what was found in the end.
+    assert!(outcome.samples < 3_000 + 256 + 2 * 400, "{}", outcome.samples);
 }
 
 /// States of both phases: while the hull is outside the set, and after.
@@ -286,7 +287,7 @@ fn estimates_are_held_by_a_margin_and_confirmed() {
 #[test]
 fn the_best_mixture_is_kept_also_if_the_search_goes_astray() {
     let problem = balancing();
-    let whole = problem.solve(&quick_ppo(), &Budget::samples(20_000), 1, &mut ()).unwrap();
+    let whole = problem.solve(&quick_ppo(), &Budget::samples(30_000), 1, &mut ()).unwrap();
     let last = whole.history.lines.iter().filter_map(|line| line.objective).next_back().unwrap();
     // What is returned is what was confirmed: fresh episodes of it are not far off.
     let value = whole.objective.unwrap().value.unwrap();

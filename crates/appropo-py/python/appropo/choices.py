@@ -275,7 +275,7 @@ class PPO(Learner):
 
     batch_size: Rows of a step of the optimiser; by default 32, 64 or 64.
 
-    n_epochs: Passes over what was played; by default 4, 10 or 10.
+    n_epochs: How often every step is learnt from; by default 4, 20 or 10.
 
     gae_lambda: λ of generalised advantages: 0 is one step ahead, 1 the whole episode; by default 0.9, 0.95 or 0.95.
 
@@ -308,6 +308,12 @@ class PPO(Learner):
 
     weight_averaging: The share of the latest updates whose weights are averaged where an answer is one policy
     (`learned.iterates = false`); 0 takes the last. By default 0.1.
+
+    reuse_rows: A batch of fewer rows is learnt from together with those before it, up to so many rows; by default 0
+    (each batch alone), 2048 or 2048.
+
+    target_kl: No further pass begins once the policy has moved by this divergence; by default 0 (however far), 0.02
+    or 0.02.
     """
 
     kind = "oracle"
@@ -334,6 +340,8 @@ class PPO(Learner):
     optimizer: Any = None
     critic: Any = None
     weight_averaging: Any = None
+    reuse_rows: Any = None
+    target_kl: Any = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

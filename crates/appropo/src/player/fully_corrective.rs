@@ -361,7 +361,8 @@ impl Checkpoint for FullyCorrective {
         }
         self.margin = from.get_where("a margin", |margin| (0.0..=f64::MAX).contains(margin))?;
         self.price = from.get_where("a price", |price: &Option<Vec<f64>>| price.as_ref().is_none_or(fits))?;
-        self.stalled = from.get_where("a least distance", |(least, _): &(f64, usize)| *least >= 0.0)?;
+        let fits = |(least, answers): &(f64, usize)| *least >= 0.0 && *answers < STALLED;
+        self.stalled = from.get_where("a least distance", fits)?;
         self.alone.clear();
         for _ in 0..from.get_length()? {
             let mut question = Decision { lam: vec![0.0; dim], offset: 0.0 };

@@ -57,8 +57,12 @@ pub(super) fn log_probability(
 ) -> f32 {
     match actions {
         Actions::Categorical => outputs[drawn[0] as usize].max(f32::MIN_POSITIVE).ln(),
-        Actions::Gaussian(_) | Actions::Squashed(_) => (0..drawn.len())
-            .map(|i| -CutNormal { mean: outputs[i], log_deviation: deviations[i] }.loss(drawn[i], bounds[i]).value)
+        // Learners of squashed actions ask for none.
+        Actions::Squashed(_) => 0.0,
+        Actions::Gaussian(_) => (0..drawn.len())
+            .map(|i| {
+                -CutNormal { mean: outputs[i], log_deviation: deviations[i] }.loss(drawn[i], bounds[i]).value
+            })
             .sum(),
     }
 }
@@ -111,8 +115,9 @@ mod tests {
     fn derivatives_of_a_cut_normal_distribution() {
         for action in [-1.0, 0.3, 1.0] {
             for (mean, log_deviation) in [(0.2, -0.5), (-1.5, 0.3), (1.8, -1.0)] {
-                let loss =
-                    |mean: f32, log_deviation: f32| CutNormal { mean, log_deviation }.loss(action, (-1.0, 1.0));
+                let loss = |mean: f32, log_deviation: f32| {
+                    CutNormal { mean, log_deviation }.loss(action, (-1.0, 1.0))
+                };
                 let (at, h) = (loss(mean, log_deviation), 1e-2);
                 let value = |mean, log_deviation| loss(mean, log_deviation).value;
                 let by_mean = (value(mean + h, log_deviation) - value(mean - h, log_deviation)) / (2.0 * h);

@@ -3,6 +3,9 @@ use crate::nn::Mlp;
 use crate::policy::{Actions, middle_and_half};
 use crate::state::{Loader, Saver};
 
+/// The bounds of what is not cut.
+pub(in crate::rl) const UNCUT: (f32, f32) = (f32::NEG_INFINITY, f32::INFINITY);
+
 /// The units in which a network sees and acts: observations of mean 0 and deviation 1, and actions whose bounds are −1
 /// and 1. A policy in the environment's own units has them folded into its first and last layer.
 #[derive(Debug, Clone)]
@@ -78,10 +81,15 @@ impl Frame {
         }
     }
 
-    /// The bounds of actions that are numbers, in these units.
+    /// The bounds that drawn actions are cut to, in these units.
     pub fn bounds(&self, actions: &Actions) -> Vec<(f32, f32)> {
-        let Actions::Gaussian(bounds) = actions else { return Vec::new() };
-        let units = |bound: f64, entry: usize| ((bound - self.actions[entry].0) / self.actions[entry].1) as f32;
+        let bounds = match actions {
+            Actions::Categorical => return vec![UNCUT],
+            Actions::Squashed(bounds) => return vec![UNCUT; bounds.len()],
+            Actions::Gaussian(bounds) => bounds,
+        };
+        let units =
+            |bound: f64, entry: usize| ((bound - self.actions[entry].0) / self.actions[entry].1) as f32;
         bounds.iter().enumerate().map(|(i, (low, high))| (units(*low, i), units(*high, i))).collect()
     }
 
@@ -249,13 +257,15 @@ impl ReturnScale {
         Self { weights: Vec::new(), moments: Moments::new(heads), sums: vec![0.0; heads * num_envs] }
     }
 
-    /// Forgets what belongs to another reward.
-    pub fn begin(&mut self, weights: &[f64]) {
-        if self.weights != weights {
+    /// Forgets what belongs to another reward; whether there was one.
+    pub fn begin(&mut self, weights: &[f64]) -> bool {
+        let is_another = self.weights != weights;
+        if is_another {
             weights.clone_into(&mut self.weights);
             self.moments.clear();
             self.sums.fill(0.0);
         }
+        is_another
     }
 
     /// Adds the gains of a step in one of the environments.

@@ -87,6 +87,7 @@ impl MakeLearner for A2cOptions {
             norm_value: true,
             critic: self.critic,
             weight_averaging: self.weight_averaging,
+            reuse_rows: 0,
             update: Update::A2c,
         };
         ActorCritic::for_context(context, options)

@@ -153,7 +153,7 @@ impl Learner for Augmented {
         drop(dial);
         // The reward of an episode's own weights comes first.
         let reward: Vec<f64> = std::iter::once(1.0).chain(vec![0.0; dim]).collect();
-        let mut played = EpisodeWindow::new(self.learner.batch.advantages.len(), dim + 1);
+        let mut played = EpisodeWindow::new(self.learner.rows, dim + 1);
         let steps = if is_learning {
             self.learner.learn(&reward, &mut played)?
         } else {
@@ -162,7 +162,7 @@ impl Learner for Augmented {
                 self.learner.leave_episodes();
             }
             self.learner.play(&reward, &mut played)?;
-            self.learner.batch.rows
+            self.learner.batch.fresh()
         };
         let mut dial = look(&self.dial);
         for z in played.sums().map(|sum| &sum[1..]) {

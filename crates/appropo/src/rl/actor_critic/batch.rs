@@ -1,4 +1,8 @@
+use std::ops::Range;
+
 use crate::env::Status;
+use crate::error::Result;
+use crate::state::{Loader, Saver};
 
 /// How much is played between two updates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,21 +13,32 @@ pub enum Collect {
     Episodes(usize),
 }
 
-/// What was played since the last update, in rows of `num_envs` parallel worlds a step.
+/// What an update learns from, in rows of `num_envs` parallel worlds a step: what was played since the last one, and before
+/// that what earlier policies played, as far as there is room. A row goes on where the one `num_envs` rows before it ended.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub num_envs: usize,
     pub rows: usize,
+    /// How many of them were played before the last update.
+    pub earlier: usize,
+    /// The rows at which it is full.
+    pub full: usize,
     pub inputs: Vec<f32>,
     pub actions: Vec<f32>,
     /// ln π(a|s) when it was drawn.
+    pub drawn: Vec<f32>,
+    /// ln π(a|s) of the policy that is to be changed.
     pub log_probabilities: Vec<f32>,
+    /// What a row counts for: by how much less likely its action is for that policy than it was when it was drawn.
+    pub traces: Vec<f32>,
     /// The steps of the episode that went before.
     pub elapsed: Vec<u32>,
     /// The part of the episode that was left.
     pub left: Vec<f32>,
-    /// What the critic is to predict the sum of.
+    /// What was gained.
     pub gains: Vec<f32>,
+    /// The same in the critic's units, which predicts their sum.
+    pub scaled_gains: Vec<f32>,
     /// What it predicted.
     pub values: Vec<f32>,
     /// What it predicts for the state that a step led to, where the next row is not that state.
@@ -40,18 +55,61 @@ impl Batch {
         Self {
             num_envs,
             rows: 0,
+            earlier: 0,
+            full: rows,
             inputs: vec![0.0; rows * inputs],
             actions: vec![0.0; rows * actions],
+            drawn: vec![0.0; rows],
             log_probabilities: vec![0.0; rows],
+            traces: vec![1.0; rows],
             elapsed: vec![0; rows],
             left: vec![1.0; rows],
             gains: vec![0.0; rows * heads],
+            scaled_gains: vec![0.0; rows * heads],
             values: vec![0.0; rows * heads],
             after: vec![0.0; rows * heads],
             status: vec![Status::Running; rows],
             targets: vec![0.0; rows * heads],
             advantages: vec![0.0; rows],
         }
+    }
+
+    /// The rows that there is room for.
+    pub fn capacity(&self) -> usize {
+        self.advantages.len()
+    }
+
+    /// The rows that were played since the last update.
+    pub fn fresh(&self) -> usize {
+        self.rows - self.earlier
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        (self.rows, self.earlier) = (0, 0);
+    }
+
+    /// Makes room for so many rows more. The oldest leave.
+    pub fn make_room(&mut self, fresh: usize) {
+        let (capacity, kept) = (self.capacity(), self.rows.min(self.capacity() - fresh));
+        let rows = self.rows - kept..self.rows;
+        fn keep<T: Copy>(values: &mut [T], rows: &Range<usize>, capacity: usize) {
+            let width = values.len() / capacity;
+            values.copy_within(rows.start * width..rows.end * width, 0);
+        }
+        self.numbers().into_iter().for_each(|values| keep(values, &rows, capacity));
+        keep(&mut self.elapsed, &rows, capacity);
+        keep(&mut self.status, &rows, capacity);
+        (self.rows, self.earlier, self.full) = (kept, kept, kept + fresh);
+        self.traces[kept..].fill(1.0);
+        let heads = self.after.len() / capacity;
+        self.after[kept * heads..].fill(0.0);
+    }
+
+    /// Takes ln π(a|s) of an earlier row by the policy that is to be changed, and with it what the row counts for.
+    pub fn compare(&mut self, row: usize, log_probability: f32) {
+        self.log_probabilities[row] = log_probability;
+        self.traces[row] = (log_probability - self.drawn[row]).exp().min(1.0);
     }
 
     /// Takes what the critic predicts for the rows from `first` on.
@@ -62,7 +120,8 @@ impl Batch {
         }
     }
 
-    /// Generalised advantages (Schulman et al. 2016) of every head, and of the reward that `weights` makes of them.
+    /// Generalised advantages (Schulman et al. 2016) of every head, and of the reward that `weights` makes of them. What
+    /// followed an action that is less likely now counts for less (V-trace, Espeholt et al. 2018).
     pub fn estimate_advantages(&mut self, gamma: f32, trace: f32, weights: &[f32]) {
         let heads = weights.len();
         for row in (0..self.rows).rev() {
@@ -77,15 +136,17 @@ impl Batch {
                 } else {
                     self.after[i]
                 };
-                let ahead = if goes_on { self.targets[later * heads + head] } else { 0.0 };
-                let surprise = self.gains[i] + gamma * next - self.values[i];
+                let ahead =
+                    if goes_on { self.traces[later] * self.targets[later * heads + head] } else { 0.0 };
+                let surprise = self.scaled_gains[i] + gamma * next - self.values[i];
                 self.targets[i] = surprise + gamma * trace * ahead;
             }
             self.advantages[row] =
                 self.targets[here].iter().zip(weights).map(|(advantage, weight)| advantage * weight).sum();
         }
-        for (target, value) in self.targets[..self.rows * heads].iter_mut().zip(&self.values) {
-            *target += value;
+        for (i, (target, value)) in self.targets[..self.rows * heads].iter_mut().zip(&self.values).enumerate()
+        {
+            *target = self.traces[i / heads] * *target + value;
         }
     }
 
@@ -100,6 +161,44 @@ impl Batch {
             *advantage = (*advantage - mean) / deviation;
         }
     }
+
+    /// Writes the rows that the next update may learn from again, when so many have been played.
+    pub fn save(&self, fresh: usize, to: &mut Saver) {
+        let kept = self.rows.min(self.capacity() - fresh);
+        to.put(&kept);
+        for values in [&self.inputs, &self.actions, &self.drawn, &self.left, &self.gains, &self.after] {
+            let width = values.len() / self.capacity();
+            to.put_all(&values[(self.rows - kept) * width..self.rows * width]);
+        }
+        to.put_all(&self.elapsed[self.rows - kept..self.rows]);
+        to.put_all(&self.status[self.rows - kept..self.rows]);
+    }
+
+    pub fn load(&mut self, fresh: usize, from: &mut Loader) -> Result<()> {
+        let (capacity, num_envs) = (self.capacity(), self.num_envs);
+        let fits = |rows: &usize| *rows <= capacity - fresh && rows.is_multiple_of(num_envs);
+        let rows = from.get_where("a number of rows", fits)?;
+        for values in self.numbers() {
+            let width = values.len() / capacity;
+            from.get_finite("a number that was played", &mut values[..rows * width])?;
+        }
+        from.get_all(&mut self.elapsed[..rows])?;
+        from.get_all(&mut self.status[..rows])?;
+        (self.rows, self.earlier) = (rows, rows);
+        Ok(())
+    }
+
+    /// The numbers of what was played.
+    fn numbers(&mut self) -> [&mut Vec<f32>; 6] {
+        [
+            &mut self.inputs,
+            &mut self.actions,
+            &mut self.drawn,
+            &mut self.left,
+            &mut self.gains,
+            &mut self.after,
+        ]
+    }
 }
 
 #[cfg(test)]
@@ -109,7 +208,7 @@ mod tests {
     fn batch(status: [Status; 3]) -> Batch {
         let mut batch = Batch::new(3, 1, 1, 1, 1);
         batch.rows = 3;
-        batch.gains.copy_from_slice(&[1.0, 2.0, 4.0]);
+        batch.scaled_gains.copy_from_slice(&[1.0, 2.0, 4.0]);
         batch.values.copy_from_slice(&[0.5, 0.25, 0.125]);
         batch.after.copy_from_slice(&[8.0; 3]);
         batch.status.copy_from_slice(&status);
@@ -140,5 +239,55 @@ mod tests {
         let mut batch = batch([Status::Running, Status::Running, Status::Ended]);
         batch.estimate_advantages(0.5, 0.0, &[1.0]);
         assert_eq!(batch.targets, [1.125, 2.0625, 4.0]);
+    }
+
+    /// Batches that are learnt from together are one: episodes go on from one to the next.
+    #[test]
+    fn earlier_rows_go_on_in_later_ones() {
+        let (gains, values) = ([1.0, 2.0, 4.0, 8.0], [0.5, 0.25, 0.125, 1.0]);
+        let mut whole = Batch::new(4, 2, 1, 1, 1);
+        let mut parts = Batch::new(4, 2, 1, 1, 1);
+        let play = |batch: &mut Batch, rows: Range<usize>| {
+            let start = batch.rows;
+            for (row, i) in (start..).zip(rows.clone()) {
+                (batch.gains[row], batch.values[row], batch.after[row]) = (gains[i], values[i], 8.0);
+                batch.inputs[row] = i as f32;
+            }
+            batch.rows += rows.len();
+        };
+        whole.make_room(4);
+        play(&mut whole, 0..4);
+        // What is older than there is room for has left.
+        for rows in [2..4, 0..2, 2..4] {
+            parts.make_room(2);
+            play(&mut parts, rows);
+        }
+        assert_eq!((parts.rows, parts.earlier, parts.fresh()), (4, 2, 2));
+        for batch in [&mut whole, &mut parts] {
+            assert_eq!(batch.inputs, [0.0, 1.0, 2.0, 3.0]);
+            batch.values.copy_from_slice(&values);
+            batch.scaled_gains.copy_from_slice(&gains);
+            batch.estimate_advantages(0.5, 0.5, &[1.0]);
+        }
+        assert_eq!(parts.advantages, whole.advantages);
+    }
+
+    /// What followed an action that has become half as likely counts half, and one that is likelier counts no more than once.
+    #[test]
+    fn unlikely_actions_count_for_less() {
+        let mut batch = batch([Status::Running, Status::Running, Status::Ended]);
+        batch.drawn.fill(0.25_f32.ln());
+        for (row, now) in [0.5_f32, 0.125, 0.25].into_iter().enumerate() {
+            batch.compare(row, now.ln());
+        }
+        batch.estimate_advantages(0.5, 1.0, &[1.0]);
+        let [first, second, last] = [1.0 + 0.5 * 0.25 - 0.5, 2.0 + 0.5 * 0.125 - 0.25, 4.0 - 0.125];
+        let second = second + 0.5 * last;
+        let expected = [first + 0.5 * 0.5 * second, second, last];
+        for (i, (expected, trace)) in expected.into_iter().zip([1.0, 0.5, 1.0]).enumerate() {
+            assert!((batch.advantages[i] - expected).abs() < 1e-5, "{i}: {}", batch.advantages[i]);
+            let target = batch.values[i] + trace * expected;
+            assert!((batch.targets[i] - target).abs() < 1e-5, "{i}: {}", batch.targets[i]);
+        }
     }
 }

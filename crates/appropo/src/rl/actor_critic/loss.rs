@@ -8,7 +8,7 @@ use crate::rl::cut_normal::CutNormal;
 
 impl ActorCritic {
     /// Adds up the gradient of the mean loss over rows `order[range]`. `pull` is the derivative of a row's policy
-    /// loss by ln π(a|s), given ln π(a|s) now, the same when the action was drawn, and the advantage.
+    /// loss by ln π(a|s), given ln π(a|s) now, the same before the update, and the advantage.
     pub(super) fn accumulate(&mut self, range: Range<usize>, pull: impl Fn(f32, f32, f32) -> f32) {
         self.accumulate_policy(range.clone(), pull);
         self.accumulate_critic(range);
@@ -28,7 +28,8 @@ impl ActorCritic {
             for (place, row) in rows.iter().map(|row| *row as usize).enumerate() {
                 let (policy, pulled) = head_row(&mut acting.policy, place, outputs);
                 let action = &batch.actions[row * width..(row + 1) * width];
-                let (before, advantage) = (batch.log_probabilities[row], batch.advantages[row]);
+                let before = batch.log_probabilities[row];
+                let advantage = batch.traces[row] * batch.advantages[row];
                 let pull = |now: f32| share * pull(now, before, advantage);
                 let entropy = share * options.ent_coef;
                 match actions {
@@ -130,9 +131,8 @@ fn pull_means(
     pull: impl Fn(f32) -> f32,
     entropy: f32,
 ) {
-    let loss = |i: usize| {
-        CutNormal { mean: policy[i], log_deviation: deviations[i] }.loss(action[i], bounds[i])
-    };
+    let loss =
+        |i: usize| CutNormal { mean: policy[i], log_deviation: deviations[i] }.loss(action[i], bounds[i]);
     let pull = pull(-(0..action.len()).map(|i| loss(i).value).sum::<f32>());
     for i in 0..action.len() {
         let loss = loss(i);

@@ -81,6 +81,8 @@ pub struct ActorCritic {
     episodes: Vec<Episode>,
     /// Where workers play: the streams that these episodes show, and the units in which their batch is played.
     streams: Option<(Streams, Frame)>,
+    /// Rows that are played between updates.
+    rows: usize,
     batch: Batch,
     /// Rows of the batch in the order in which they are learnt from.
     order: Vec<u32>,
@@ -185,7 +187,11 @@ impl ActorCritic {
             (1..=10_000_000).contains(&rows),
             "between 1 and 10,000,000",
         )?;
-        let chunk = rows.min(ROWS).max(num_envs).max(recall::LEARNT);
+        let reused = match options.update {
+            Update::Ppo { .. } => (options.reuse_rows / rows).max(1) * rows,
+            Update::A2c => rows,
+        };
+        let chunk = reused.min(ROWS).max(num_envs).max(recall::LEARNT);
         let entries = observations.entries();
         let is_normalized = options.norm_obs && matches!(inputs, Inputs::Vector(_));
         let frame = Frame::new(is_normalized.then_some(entries), &actions);
@@ -208,8 +214,9 @@ impl ActorCritic {
             average: Average::new(options.weight_averaging, actor.parameters() + actions.parameters()),
             acting: actor.scratch(chunk),
             valuing: critic.scratch(chunk),
-            batch: Batch::new(rows, num_envs, entries, space.entries(), heads),
-            order: Vec::with_capacity(rows),
+            batch: Batch::new(reused, num_envs, entries, space.entries(), heads),
+            rows,
+            order: Vec::with_capacity(reused),
             inputs: Vec::with_capacity(chunk * entries),
             action: vec![0.0; space.entries()],
             weights: vec![0.0; heads],
@@ -270,6 +277,7 @@ impl ActorCritic {
     }
 
     fn leave_episodes(&mut self) {
+        self.batch.clear();
         self.episodes.iter_mut().for_each(Episode::leave);
         self.streams.iter().for_each(|(streams, _)| streams.leave());
         self.recall.iter_mut().for_each(Recall::leave);
@@ -294,6 +302,7 @@ impl Learner for ActorCritic {
         let over = window.episodes();
         self.play(weights, window)?;
         self.scale_gains(weights);
+        self.weigh_earlier();
         self.batch.estimate_advantages(self.gamma, self.options.gae_lambda as f32, &self.weights);
         self.order.clear();
         self.order.extend(0..self.batch.rows as u32);
@@ -308,15 +317,16 @@ impl Learner for ActorCritic {
                 updated?;
             }
             (None, Update::A2c) => self.a2c_update()?,
-            (None, Update::Ppo { clip_range, n_epochs, batch_size }) => {
-                self.ppo_update(clip_range, n_epochs, batch_size)?
+            (None, Update::Ppo { clip_range, n_epochs, batch_size, target_kl }) => {
+                self.ppo_update(clip_range, n_epochs, batch_size, target_kl)?
             }
         }
         self.imitate(weights)?;
         let own = self.split().0.len();
         self.average.add(&self.parameters[..own]);
-        self.taken += self.batch.rows as u64;
-        Ok(self.batch.rows)
+        let played = self.batch.fresh();
+        self.taken += played as u64;
+        Ok(played)
     }
 
     fn policy(&self) -> AnyPolicy {
@@ -381,6 +391,7 @@ impl Checkpoint for ActorCritic {
         self.average.save(to);
         self.frame.save(to);
         self.returns.save(to);
+        self.batch.save(self.rows, to);
         if let Some(novelty) = &self.novelty {
             novelty.save(to);
         }
@@ -408,6 +419,7 @@ impl Checkpoint for ActorCritic {
         self.average.load(from)?;
         self.frame.load(from)?;
         self.returns.load(from)?;
+        self.batch.load(self.rows, from)?;
         if let Some(novelty) = &mut self.novelty {
             novelty.load(from)?;
         }
@@ -456,6 +468,32 @@ mod tests {
         let settled = learner.settled_policy();
         learner.start_from(&settled).unwrap();
         assert_eq!(parameters(learner.settled_policy()), parameters(settled), "no updates since");
+    }
+
+    /// What was played before is learnt from again after a kill, too.
+    #[test]
+    fn earlier_rows_are_saved() {
+        let learner = || {
+            let options = ActorCriticOptions::ppo().reuse_rows(256);
+            let envs = (0..2).map(|_| Box::new(CartPole::new(Some(50))) as Box<dyn Environment>).collect();
+            ActorCritic::new(envs, 0.99, 50, options, random::generator(1)).unwrap()
+        };
+        for batches in 1..4 {
+            let mut whole = learner();
+            let dim = whole.episodes[0].z().len();
+            let (weights, mut window) = (vec![1.0; dim], EpisodeWindow::new(10, dim));
+            (0..batches).for_each(|_| _ = whole.learn(&weights, &mut window).unwrap());
+            let mut saver = Saver::default();
+            whole.save(&mut saver).unwrap();
+            let mut again = learner();
+            again.load(&mut Loader::new(&saver.into_bytes())).unwrap();
+            for learner in [&mut whole, &mut again] {
+                learner.learn(&weights, &mut window).unwrap();
+            }
+            assert_eq!(again.batch.inputs, whole.batch.inputs);
+            assert_eq!(again.batch.after, whole.batch.after);
+            assert_eq!(parameters(again.policy()), parameters(whole.policy()), "after {batches}");
+        }
     }
 
     /// A policy that was handed out without noise would never explore again.

@@ -35,6 +35,8 @@ pub enum Update {
         n_epochs: usize,
         /// Rows of a step.
         batch_size: usize,
+        /// How far the policy may have moved when another pass begins; infinite where that is no matter.
+        target_kl: f64,
     },
 }
 
@@ -80,6 +82,8 @@ pub struct ActorCriticOptions {
     pub critic: Critic,
     /// The share of the latest updates whose weights are averaged where one policy is handed out.
     pub weight_averaging: f64,
+    /// The rows up to which PPO learns from earlier batches, too, where one has fewer.
+    pub reuse_rows: usize,
     /// How a batch changes the network.
     pub update: Update,
 }
@@ -107,6 +111,7 @@ impl ActorCriticOptions {
             norm_value: false,
             critic: Critic::Reward,
             weight_averaging: 0.0,
+            reuse_rows: 0,
             update: Update::A2c,
         }
     }
@@ -123,7 +128,8 @@ impl ActorCriticOptions {
             norm_reward: true,
             norm_value: true,
             weight_averaging: 0.1,
-            update: Update::Ppo { clip_range: 0.2, n_epochs: 10, batch_size: 64 },
+            reuse_rows: 2048,
+            update: Update::Ppo { clip_range: 0.2, n_epochs: 10, batch_size: 64, target_kl: 0.02 },
             ..Self::a2c()
         }
     }
@@ -149,6 +155,7 @@ setters!(ActorCriticOptions {
     norm_value: bool,
     critic: Critic,
     weight_averaging: f64,
+    reuse_rows: usize,
     update: Update,
 });
 

@@ -19,13 +19,16 @@ impl ActorCritic {
             Collect::Steps(_) => usize::MAX,
             Collect::Episodes(count) => count,
         };
-        self.returns.begin(match self.options.critic {
+        let is_another = self.returns.begin(match self.options.critic {
             Critic::Reward => weights,
             Critic::Measurements => &[],
         });
-        self.batch.rows = 0;
+        if is_another {
+            self.batch.clear();
+        }
+        self.batch.make_room(self.rows);
         self.have_played()?;
-        while unfinished > 0 && self.batch.rows < self.batch.advantages.len() {
+        while unfinished > 0 && self.batch.rows < self.batch.full {
             self.draw_actions()?;
             for env in 0..self.batch.num_envs {
                 if self.step_in(env, weights)? != Status::Running {
@@ -34,6 +37,9 @@ impl ActorCritic {
                 }
             }
             self.batch.rows += self.batch.num_envs;
+        }
+        if self.novelty.is_some() {
+            self.compare_novelty();
         }
         Ok(())
     }
@@ -44,7 +50,7 @@ impl ActorCritic {
         let Some((streams, frame)) = &mut self.streams else { return Ok(()) };
         frame.clone_from(&self.frame);
         let policy = Acting::write(&self.actor, &self.actions, &self.parameters[..own], frame);
-        let steps = self.batch.advantages.len() / self.batch.num_envs;
+        let steps = self.rows / self.batch.num_envs;
         streams.play(&policy, steps, &mut self.rng)
     }
 
@@ -79,7 +85,7 @@ impl ActorCritic {
         for (env, episode) in self.episodes[..num_envs].iter_mut().enumerate() {
             let row = first + env;
             let drawn = &mut self.batch.actions[row * width..(row + 1) * width];
-            self.batch.log_probabilities[row] = match &self.streams {
+            self.batch.drawn[row] = match &self.streams {
                 Some((streams, _)) => streams.next_action(env, drawn),
                 None => {
                     let output = &mut self.acting.policy.output[env * outputs..(env + 1) * outputs];
@@ -87,6 +93,7 @@ impl ActorCritic {
                     log_probability(&self.actions, &self.bounds, (output, deviations), drawn)
                 }
             };
+            self.batch.log_probabilities[row] = self.batch.drawn[row];
             self.frame.action(&self.actions, drawn, &mut self.action);
             episode.submit_action(&self.action)?;
         }
@@ -125,7 +132,7 @@ impl ActorCritic {
         }
         self.returns.add(env, gains, self.gamma.into(), status != Status::Running);
         // The next row of this environment is not the state that this step led to.
-        let is_last = row + self.batch.num_envs >= self.batch.advantages.len();
+        let is_last = row + self.batch.num_envs >= self.batch.full;
         if status == Status::CutOff || (status == Status::Running && is_last) {
             self.inputs.clear();
             self.inputs.resize(episode.observation().len(), 0.0);
@@ -141,11 +148,22 @@ impl ActorCritic {
         Ok(status)
     }
 
+    /// What was new in the rows just played, beside the rest of them: to go on for longer is nothing new.
+    fn compare_novelty(&mut self) {
+        let heads = self.weights.len();
+        let newness = || (self.batch.earlier..self.batch.rows).map(|row| (row + 1) * heads - 1);
+        let mean = newness().map(|i| self.batch.gains[i]).sum::<f32>() / self.batch.fresh() as f32;
+        let share = 1.0 - self.gamma;
+        newness().for_each(|i| self.batch.gains[i] = share * (self.batch.gains[i] - mean));
+    }
+
     /// Divides what was gained by the size of returns, which a critic need not know then, and says what each head counts for.
     pub(super) fn scale_gains(&mut self, weights: &[f64]) {
         let heads = self.weights.len();
         let rewards = heads - usize::from(self.novelty.is_some());
-        let gains = &mut self.batch.gains[..self.batch.rows * heads];
+        let numbers = self.batch.rows * heads;
+        let gains = &mut self.batch.scaled_gains[..numbers];
+        gains.copy_from_slice(&self.batch.gains[..numbers]);
         match self.options.critic {
             Critic::Reward => self.weights[0] = 1.0,
             Critic::Measurements => narrow(weights, &mut self.weights),
@@ -162,10 +180,6 @@ impl ActorCritic {
             }
         }
         if self.novelty.is_some() {
-            // Only what is newer than the rest counts: to go on for longer is nothing new.
-            let mean = gains.iter().skip(rewards).step_by(heads).sum::<f32>() / self.batch.rows as f32;
-            let share = 1.0 - self.gamma;
-            gains.iter_mut().skip(rewards).step_by(heads).for_each(|gain| *gain = share * (*gain - mean));
             self.weights[rewards] = self.options.novelty_coef;
         }
     }

@@ -1,12 +1,15 @@
 use std::sync::Arc;
 
+use super::batch::Batch;
 use super::{ActorCritic, ROWS};
 use super::{ActorCriticOptions, Collect, Critic, MOST, OptimizerKind, Schedule, Update};
 use crate::env::{EnvSpec, Space};
 use crate::error::Result;
 use crate::nn::Activation;
 use crate::options::{Kind, Options, Range, Table, options};
+use crate::policy::{Actions, softmax};
 use crate::random;
+use crate::rl::cut_normal::log_probability;
 use crate::rl::{Learner, LearnerContext, LearnerEntry, MakeLearner};
 
 options! {
@@ -23,7 +26,7 @@ options! {
         n_steps: Option<usize> = Kind::Count(1, MOST), optional "256";
         /// Rows of a step of the optimiser; by default 32, 64 or 64.
         batch_size: Option<usize> = Kind::Count(1, MOST), optional "64";
-        /// Passes over what was played; by default 4, 10 or 10.
+        /// How often every step is learnt from; by default 4, 20 or 10.
         n_epochs: Option<usize> = Kind::Count(1, 1000), optional "10";
         /// λ of generalised advantages: 0 is one step ahead, 1 the whole episode; by default 0.9, 0.95 or 0.95.
         gae_lambda: Option<f64> = Kind::Number(Range::UNIT), optional "0.95";
@@ -55,6 +58,10 @@ options! {
         critic: Critic = Kind::Word(Critic::WORDS), defaulted "\"reward\"";
         /// The share of the latest updates whose weights are averaged where an answer is one policy (`learned.iterates = false`); 0 takes the last.
         weight_averaging: f64 = Kind::Number(Range::UNIT), defaulted "0.1";
+        /// A batch of fewer rows is learnt from together with those before it, up to so many rows; by default 0 (each batch alone), 2048 or 2048.
+        reuse_rows: Option<usize> = Kind::Count(0, MOST), optional "2048";
+        /// No further pass begins once the policy has moved by this divergence; by default 0 (however far), 0.02 or 0.02.
+        target_kl: Option<f64> = Kind::Number(Range::FROM_ZERO), optional "0.02";
     }
 }
 
@@ -74,6 +81,8 @@ impl PpoOptions {
             .gae_lambda(0.95)
             .novelty_coef(0.1)
             .normalize_advantage(true)
+            .reuse_rows(2048)
+            .target_kl(0.02)
             .net_arch(vec![64, 64])
             .activation_fn(Activation::Tanh);
         let by_default = match (env.observations(), env.actions()) {
@@ -86,10 +95,12 @@ impl PpoOptions {
                 .ent_coef(0.003)
                 .novelty_coef(0.3)
                 .normalize_advantage(false)
+                .reuse_rows(0)
+                .target_kl(0.0)
                 .net_arch(vec![128])
                 .activation_fn(Activation::Relu),
             (Space::Continuous(_), Space::Discrete(_)) => {
-                numbers.learning_rate(1e-3).n_steps(256).ent_coef(0.01).net_arch(vec![128, 128])
+                numbers.learning_rate(1e-3).n_steps(256).n_epochs(20).ent_coef(0.01).net_arch(vec![128, 128])
             }
             (Space::Continuous(_), Space::Continuous(_)) => {
                 numbers.learning_rate(3e-4).n_steps(512).ent_coef(0.0)
@@ -104,6 +115,8 @@ impl PpoOptions {
             ent_coef: self.ent_coef.or(by_default.ent_coef),
             novelty_coef: self.novelty_coef.or(by_default.novelty_coef),
             normalize_advantage: self.normalize_advantage.or(by_default.normalize_advantage),
+            reuse_rows: self.reuse_rows.or(by_default.reuse_rows),
+            target_kl: self.target_kl.or(by_default.target_kl),
             net_arch: self.net_arch.clone().or(by_default.net_arch),
             activation_fn: self.activation_fn.or(by_default.activation_fn),
             ..self.clone()
@@ -132,10 +145,12 @@ impl PpoOptions {
             norm_value: true,
             critic: self.critic,
             weight_averaging: self.weight_averaging,
+            reuse_rows: self.reuse_rows.unwrap_or(usual.reuse_rows),
             update: Update::Ppo {
                 clip_range: self.clip_range as f32,
                 n_epochs: self.n_epochs.unwrap_or(10),
                 batch_size: self.batch_size.unwrap_or(64),
+                target_kl: self.target_kl.filter(|kl| *kl > 0.0).unwrap_or(f64::INFINITY),
             },
         }
     }
@@ -165,11 +180,21 @@ const MANY_ROWS: usize = 1024;
 
 impl ActorCritic {
     /// Proximal policy optimisation (Schulman et al. 2017): several passes over the batch, in each of which a row
-    /// stops pulling once the ratio π(a|s)/π_played(a|s) has moved by `clip` in the advantage's direction.
+    /// stops pulling once π(a|s) has moved by the factor 1 + `clip` in the advantage's direction.
     ///
-    /// In long batches every pass has advantages by the critic as it is then, which knows more than when actions were drawn
-    /// (Andrychowicz et al. 2021). A short one it soon knows by heart, and what is left of the advantages is noise.
-    pub(super) fn ppo_update(&mut self, clip: f32, epochs: usize, minibatch: usize) -> Result<()> {
+    /// Short batches are learnt from together with earlier ones (Queeney et al. 2021): a few hundred steps may be of a single
+    /// episode. A row is used as often as without them, each time with other company, and what has become unlikely counts less.
+    ///
+    /// In many rows every pass has advantages by the critic as it is then, which knows more than when actions were drawn
+    /// (Andrychowicz et al. 2021). Few it soon knows by heart, and what is left of the advantages is noise. No pass begins once
+    /// the policy has moved by `target_kl`: rows stop pulling one by one, but what they share goes on moving.
+    pub(super) fn ppo_update(
+        &mut self,
+        clip: f32,
+        epochs: usize,
+        minibatch: usize,
+        target_kl: f64,
+    ) -> Result<()> {
         self.normalize_advantages();
         let pull = move |now: f32, before: f32, advantage: f32| {
             // Beyond this a ratio pulls no harder, and it must not overflow.
@@ -178,29 +203,80 @@ impl ActorCritic {
             if is_far { 0.0 } else { -advantage * ratio }
         };
         let rows = self.order.len();
-        for epoch in 0..epochs {
-            if epoch > 0 && rows >= MANY_ROWS {
-                self.estimate_advantages_again();
-            }
+        let mut steps = epochs * self.batch.fresh().div_ceil(minibatch);
+        loop {
             random::shuffle(&mut self.order, &mut self.rng);
-            for start in (0..rows).step_by(minibatch) {
+            for start in (0..rows).step_by(minibatch).take(steps) {
                 self.accumulate(start..rows.min(start + minibatch), pull);
                 self.step()?;
+                steps -= 1;
+            }
+            if steps == 0 || target_kl.is_finite() && self.divergence() > target_kl {
+                return Ok(());
+            }
+            if rows >= MANY_ROWS {
+                self.estimate_advantages_again();
             }
         }
-        Ok(())
     }
 
-    /// Advantages by what the critic predicts now; what followed the last rows stays as it was predicted when they were played.
-    fn estimate_advantages_again(&mut self) {
+    /// The mean divergence of the policy before this update from what it is now, by the actions that were drawn: the mean of
+    /// r − 1 − ln r, which is never negative (Schulman 2020).
+    fn divergence(&mut self) -> f64 {
+        let (mut sum, rows) = (0.0, self.batch.rows);
+        self.each_log_probability(rows, |batch, row, now| {
+            let log_ratio = f64::from(now - batch.log_probabilities[row]);
+            sum += log_ratio.exp_m1() - log_ratio;
+        });
+        sum / rows as f64
+    }
+
+    /// Looks at earlier rows by the policy and the critic as they are now.
+    pub(super) fn weigh_earlier(&mut self) {
+        let earlier = self.batch.earlier;
+        self.each_log_probability(earlier, Batch::compare);
+        self.predict_again(earlier);
+    }
+
+    /// Tells ln π(a|s) of the first rows by the policy as it is now.
+    fn each_log_probability(&mut self, rows: usize, mut tell: impl FnMut(&mut Batch, usize, f32)) {
+        let (entries, width) = (self.episodes[0].observation().len(), self.action.len());
+        let outputs = self.actor.shape().policy;
+        let own = self.actor.parameters() + self.actions.parameters();
+        let (network, deviations) = self.parameters[..own].split_at(self.actor.parameters());
+        for first in (0..rows).step_by(ROWS) {
+            let last = rows.min(first + ROWS);
+            self.actor.forward(
+                network,
+                &self.batch.inputs[first * entries..last * entries],
+                &mut self.acting,
+            );
+            for (row, output) in (first..last).zip(self.acting.policy.output.chunks_exact_mut(outputs)) {
+                if self.actions == Actions::Categorical {
+                    softmax(output);
+                }
+                let action = &self.batch.actions[row * width..(row + 1) * width];
+                let now = log_probability(&self.actions, &self.bounds, (output, deviations), action);
+                tell(&mut self.batch, row, now);
+            }
+        }
+    }
+
+    /// Has the critic as it is predict the first rows.
+    fn predict_again(&mut self, rows: usize) {
         let (entries, heads) = (self.episodes[0].observation().len(), self.weights.len());
         let own = self.actor.parameters() + self.actions.parameters();
-        for first in (0..self.batch.rows).step_by(ROWS) {
-            let last = self.batch.rows.min(first + ROWS);
+        for first in (0..rows).step_by(ROWS) {
+            let last = rows.min(first + ROWS);
             let inputs = &self.batch.inputs[first * entries..last * entries];
             self.critic.forward(&self.parameters[own..], inputs, &mut self.valuing);
             self.batch.predict(first, &self.valuing.value.output[..(last - first) * heads]);
         }
+    }
+
+    /// Advantages by what the critic predicts now; what followed the last rows stays as it was predicted when they were played.
+    fn estimate_advantages_again(&mut self) {
+        self.predict_again(self.batch.rows);
         self.batch.estimate_advantages(self.gamma, self.options.gae_lambda as f32, &self.weights);
         self.normalize_advantages();
     }
@@ -234,5 +310,37 @@ mod tests {
             rows += 1;
         }
         assert!(rows > 30, "{rows}");
+    }
+
+    /// What was played by the policy as it is counts in full, and what another one played by how likely it still is.
+    #[test]
+    fn earlier_rows_count_by_the_policy_as_it_is() {
+        let env = Box::new(CartPole::new(Some(50)));
+        let options = ActorCriticOptions { n_steps: Collect::Steps(32), ..ActorCriticOptions::ppo() };
+        let mut learner = ActorCritic::new(vec![env], 0.9, 50, options, random::generator(1)).unwrap();
+        let weights = vec![1.0; learner.episodes[0].z().len()];
+        let mut play = |learner: &mut ActorCritic| {
+            learner.play(&weights, &mut EpisodeWindow::new(10, weights.len())).unwrap();
+            learner.weigh_earlier();
+        };
+        play(&mut learner);
+        play(&mut learner);
+        assert_eq!((learner.batch.rows, learner.batch.earlier), (64, 32));
+        assert!(learner.batch.traces[..64].iter().all(|trace| *trace > 1.0 - 1e-5));
+        // The first action becomes e² times as likely beside the second.
+        let bias = learner.actor.layers().iter().find(|layer| layer.outputs == 2).unwrap().biases.start;
+        learner.parameters[bias] += 2.0;
+        play(&mut learner);
+        assert_eq!((learner.batch.rows, learner.batch.earlier), (96, 64));
+        let batch = &learner.batch;
+        for row in 0..64 {
+            let (then, now) = (batch.drawn[row].exp(), batch.log_probabilities[row].exp());
+            let first = if batch.actions[row] == 0.0 { then } else { 1.0 - then };
+            let moved = first * 2.0_f32.exp() / (first * 2.0_f32.exp() + 1.0 - first);
+            let expected = if batch.actions[row] == 0.0 { moved } else { 1.0 - moved };
+            assert!((now - expected).abs() < 1e-4, "{row}: {now} {expected}");
+            assert!((batch.traces[row] - (now / then).min(1.0)).abs() < 1e-4, "{row}");
+        }
+        assert!(batch.traces[64..96].iter().all(|trace| *trace == 1.0));
     }
 }

@@ -9,8 +9,9 @@ use crate::error::Result;
 use crate::nn::Activation;
 use crate::options::{Kind, Options, Range, Table, options};
 use crate::policy::{Actions, softmax};
-use crate::rl::cut_normal::log_probability;
 use crate::random;
+use crate::rl::cut_normal::log_probability;
+use crate::rl::frame::UNCUT;
 use crate::rl::{EpisodeWindow, Learner, LearnerContext, MakeLearner};
 use crate::vector;
 
@@ -90,6 +91,7 @@ impl TrustRegionOptions {
             gae_lambda: self.gae_lambda,
             norm_obs: self.norm_obs,
             critic: Critic::Measurements,
+            reuse_rows: 0,
             ..usual
         }
     }
@@ -275,6 +277,8 @@ impl ActorCritic {
         let (heads, width, outputs) = (self.weights.len(), self.action.len(), self.actor.shape().policy);
         let (old, new) = (&before[self.actor.parameters()..], &moved[self.actor.parameters()..]);
         let moved = self.outputs(moved);
+        // As in the gradients: actions as they were drawn.
+        let uncut = vec![UNCUT; width];
         let mut change = vec![0.0; heads];
         let mut sum = 0.0;
         for row in 0..self.batch.rows {
@@ -282,7 +286,7 @@ impl ActorCritic {
             let (then, now) = (&played[range.clone()], &moved[range]);
             let action = &self.batch.actions[row * width..(row + 1) * width];
             let log_probability =
-                |outputs, deviations| log_probability(&self.actions, &self.bounds, (outputs, deviations), action);
+                |outputs, deviations| log_probability(&self.actions, &uncut, (outputs, deviations), action);
             let ratio = f64::from(log_probability(now, new) - log_probability(then, old)).exp();
             sum += divergence(&self.actions, (then, old), (now, new));
             for (head, change) in change.iter_mut().enumerate() {
