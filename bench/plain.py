@@ -20,8 +20,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-#: Episodes that are played afresh, with the likeliest actions, as is usual.
-EPISODES = 30
+#: Episodes that are played afresh, with the likeliest actions, as is usual. Among 30 of Acrobot's, one that fails moves the
+#: mean of five seeds by 3; episodes of the robots are long, and differ less.
+EPISODES, OF_ROBOTS = 200, 30
 RESAMPLES = 10_000
 #: A return that no policy has, so that learning goes on until the samples are used up.
 OUT_OF_REACH = 1e9
@@ -40,6 +41,7 @@ SHARED = {
     "vf_coef": 0.5,
     "max_grad_norm": 0.5,
     "normalize_advantage": True,
+    "target_kl": None,
     **SMALL,
 }
 #: Steps, whether observations and rewards are normalised, and hyperparameters after RL Zoo, in one environment.
@@ -60,6 +62,8 @@ TASKS: dict[str, tuple[int, bool, dict[str, Any]]] = {
     "Hopper-v5": (500_000, True, {"n_steps": 512, "n_epochs": 5, "gamma": 0.999, "gae_lambda": 0.99, **WIDE}),
 }
 
+ROBOTS = ("HalfCheetah-v5", "Hopper-v5")
+
 Act = Callable[[Any], Any]
 
 
@@ -67,6 +71,8 @@ def ours(env: str, seed: int, samples: int, is_normalized: bool, settings: dict[
     """A policy, the seconds it took to learn, and the steps."""
     import appropo as ap
 
+    # None is 0 here: where there is no value, it is the default.
+    settings = settings | {"target_kl": settings["target_kl"] or 0}
     problem = ap.Problem(env, [ap.measure("reward") >= OUT_OF_REACH], discount=1.0)
     oracle = ap.PPO(
         **settings,
@@ -122,7 +128,7 @@ def returned(env: str, act: Act, seed: int) -> float:
     """The mean return of fresh episodes."""
     world, returns = gymnasium.make(env), []
     world.reset(seed=seed + 1_000_000)
-    for _ in range(EPISODES):
+    for _ in range(OF_ROBOTS if env in ROBOTS else EPISODES):
         observation, _ = world.reset()
         total, is_over = 0.0, False
         while not is_over:

@@ -193,7 +193,7 @@ impl Outcome {
         found.set_item("mean", PyArray1::from_slice(py, &evaluation.mean))?;
         found.set_item("radii", PyArray1::from_slice(py, &evaluation.radii))?;
         found.set_item("episodes", evaluation.episodes)?;
-        found.set_item("samples", evaluation.samples)?;
+        found.set_item("samples", self.found.evaluation_samples())?;
         found.set_item("distance", evaluation.distance)?;
         found.set_item("finding", format!("{:?}", evaluation.finding).to_lowercase())?;
         found.set_item("confidence", evaluation.confidence)?;

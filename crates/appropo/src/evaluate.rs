@@ -13,7 +13,7 @@ use crate::outcome::{History, Outcome};
 use crate::policy::{AnyPolicy, Mixed};
 use crate::problem::{Direction, Problem};
 use crate::random::{self, Generator};
-use crate::rl::{Episode, Occupancy, Rollouts};
+use crate::rl::{Controls, Episode, Occupancy, Rollouts};
 use crate::set::{ConvexSet, SharedSet};
 use crate::solver::{Doubts, Judgement, Observer, Phase, Progress, Round, Solution, Stop};
 
@@ -55,6 +55,10 @@ impl<'a> Judge<'a> {
         let problem = self.problem;
         let (set, selection) = judged(problem)?;
         let mut rollouts = self.rollouts(2 * doubts.count)?;
+        // Where the model is known it decides, and episodes only show what they measure.
+        if samples > 0 {
+            rollouts = rollouts.finding_controls(mixture)?;
+        }
         let mut watch = |look: &Look| show(problem, look, samples, self.observer);
         let attempt = if self.is_asked { doubts.evaluations + 1 } else { 0 };
         let options = settings(samples).attempt(attempt);
@@ -64,9 +68,10 @@ impl<'a> Judge<'a> {
     /// Whether a few episodes make it likely that an evaluation decides, and the steps that they took.
     fn look(&mut self, mixture: &Mixed, doubts: &Doubts) -> Result<(bool, u64)> {
         let (set, selection) = judged(self.problem)?;
-        let mut rollouts = self.rollouts(2 * doubts.count + 1)?;
-        let (mut measured, mut samples, observer) = (Estimate::new(rollouts.dim()), 0, &mut *self.observer);
-        let most = self.budget.evaluation_samples() / LOOKING;
+        let mut rollouts = self.rollouts(2 * doubts.count + 1)?.finding_controls(mixture)?;
+        let (mut measured, observer) = (Estimate::new(rollouts.dim()), &mut *self.observer);
+        let mut samples = rollouts.samples();
+        let most = samples + self.budget.evaluation_samples() / LOOKING;
         loop {
             // Before that many nothing is decided, and workers play together what is asked for together.
             let episodes = LEAST_LOOKED_AT.saturating_sub(measured.count()).max(1);
@@ -173,7 +178,10 @@ impl Observer for Judge<'_> {
             return Ok(Some(Judgement { is_inside, is_evaluation: false, samples }));
         }
         let evaluation = self.evaluate(mixture, self.samples(doubts), doubts)?;
-        let (is_inside, samples) = (evaluation.finding == Finding::Inside, samples + evaluation.samples);
+        let (is_inside, samples) = (
+            evaluation.finding == Finding::Inside,
+            samples + evaluation.samples + evaluation.controls.samples,
+        );
         self.decided = Some(evaluation).filter(|_| is_inside);
         Ok(Some(Judgement { is_inside, is_evaluation: true, samples }))
     }
@@ -270,14 +278,15 @@ pub fn rollouts(problem: &Problem, budget: &Budget, rng: &mut Generator) -> Resu
     (1..copies).try_fold(Rollouts::new(episode()?, rng), |rollouts, _| Ok(rollouts.and(episode()?)))
 }
 
-/// So many fresh episodes of a mixture.
+/// So many fresh episodes of a mixture, with controls.
 pub fn fresh_sample(
     problem: &Problem,
     mixture: &Mixed,
+    controls: &Controls,
     episodes: usize,
     rng: &mut Generator,
 ) -> Result<Sample> {
-    let mut rollouts = rollouts(problem, &Budget::default(), rng)?;
+    let mut rollouts = rollouts(problem, &Budget::default(), rng)?.controlled(controls.clone());
     let mut sample = Sample::new(rollouts.dim() + 1);
     rollouts.play(mixture, episodes, |sum, steps| {
         sample.add(sum, steps);

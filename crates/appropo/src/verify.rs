@@ -7,6 +7,7 @@ use crate::evaluate::{certifying, claim, exact_measurement, fresh_sample, judged
 use crate::method::Method;
 use crate::off_policy::OffPolicyEstimate;
 use crate::outcome::{Optimum, Outcome};
+use crate::policy::Mixed;
 use crate::problem::Problem;
 use crate::random;
 use crate::set::ConvexSet;
@@ -30,9 +31,9 @@ pub fn verify(problem: &Problem, outcome: &Outcome, seed: u64) -> Result<Vec<Str
     }
     objective(problem, outcome, &mut checked)?;
     if let Some(evaluation) = &outcome.evaluation {
-        consistent(problem, evaluation)?;
+        consistent(problem, &outcome.mixture, evaluation)?;
         let rng = &mut random::generator(seed);
-        let sample = fresh_sample(problem, &outcome.mixture, evaluation.episodes, rng)?;
+        let sample = fresh_sample(problem, &outcome.mixture, &evaluation.controls, evaluation.episodes, rng)?;
         if let Some(problem) = evaluation.quantiles.contradicts(&sample) {
             return Err(refuted(problem));
         }
@@ -84,7 +85,7 @@ fn by_episodes(problem: &Problem, outcome: &Outcome) -> Result<()> {
     let Some(evaluation) = &outcome.evaluation else {
         return Err(refuted("the result does not say which episodes it rests on"));
     };
-    consistent(problem, evaluation)?;
+    consistent(problem, &outcome.mixture, evaluation)?;
     if outcome.certificate != claim(problem, evaluation, outcome.certificate.tolerance) {
         return Err(refuted("the certificate is not what the result's episodes allow to claim"));
     }
@@ -208,9 +209,9 @@ fn objective(problem: &Problem, outcome: &Outcome, checked: &mut Vec<String>) ->
 }
 
 /// Whether an evaluation says what follows from its episodes.
-fn consistent(problem: &Problem, evaluation: &Evaluation) -> Result<()> {
+fn consistent(problem: &Problem, mixture: &Mixed, evaluation: &Evaluation) -> Result<()> {
     let (set, selection) = judged(problem)?;
-    match evaluation.inconsistency(&set, &selection, &settings(0))? {
+    match evaluation.inconsistency(mixture, &set, &selection, &settings(0))? {
         Some(problem) => Err(refuted(problem)),
         None => Ok(()),
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result, dimension, in_range};
 use crate::measurement::{Estimate, Selection};
 use crate::options::setters;
 use crate::policy::Mixed;
-use crate::rl::Rollouts;
+use crate::rl::{Controls, Rollouts};
 use crate::set::{ConvexSet, Errors, SharedSet};
 use crate::vector;
 
@@ -89,6 +89,9 @@ pub struct Evaluation {
     pub episodes: usize,
     /// Steps taken in them.
     pub samples: u64,
+    /// What was added to what they measured, for the policy that played them.
+    #[serde(default, skip_serializing_if = "Controls::are_none")]
+    pub controls: Controls,
     /// The distance of the mean from the set.
     pub distance: f64,
     /// What follows.
@@ -127,7 +130,7 @@ const DRIFT: f64 = 3.0;
 /// Plays a mixed policy afresh until the confidence region lies in the set or apart from it, or until the steps end or no
 /// longer suffice. A finding is wrong with probability at most 1 − confidence, as far as [`radii`] are right. It is about
 /// episodes as they are played, cut off where they are cut off. The set is about the selected entries of what is measured.
-/// `watch` is called after every episode.
+/// `watch` is called after every episode. Where the rollouts have controls, they are part of what is measured.
 pub fn evaluate(
     mixture: &Mixed,
     rollouts: &mut Rollouts,
@@ -146,6 +149,8 @@ pub fn evaluate(
     )?;
     in_range("episodes of the first look", *first as f64, *first > 1, "2 or more")?;
     dimension("the selected measurement", selection.entries.len(), set.dim())?;
+    let controls = rollouts.controls().clone();
+    let ranges = &controls.widen(ranges, selection);
     let mut measured = Estimate::new(rollouts.dim());
     let mut sample = Sample::new(rollouts.dim() + 1);
     let (mut mean, mut radius, mut samples) = (Vec::new(), Vec::new(), 0);
@@ -169,6 +174,7 @@ pub fn evaluate(
                 radii,
                 episodes: estimate.count(),
                 samples,
+                controls,
                 distance,
                 finding,
                 confidence: *confidence,
@@ -199,9 +205,10 @@ fn is_hopeless(
 }
 
 impl Evaluation {
-    /// What the evaluation says that does not follow from its episodes; `None` where everything does.
+    /// What the evaluation of a mixture says that does not follow from its episodes; `None` where everything does.
     pub fn inconsistency(
         &self,
+        mixture: &Mixed,
         set: &SharedSet,
         selection: &Selection,
         options: &Options,
@@ -220,11 +227,15 @@ impl Evaluation {
         if self.measured.count() != self.episodes {
             return Ok(Some(format!("{} episodes are stated, but others were measured", self.episodes)));
         }
+        if !self.controls.are_fair(mixture, self.measured.dim()) {
+            return Ok(Some("its controls do not leave the mean of the mixture as it is".into()));
+        }
         if let Some(problem) = self.quantiles.inconsistency(&self.measured, self.samples) {
             return Ok(Some(problem));
         }
         let estimate = self.measured.select(selection);
-        let radii = radii(&estimate, ranges, alpha(*confidence, self.attempt))?;
+        let ranges = self.controls.widen(ranges, selection);
+        let radii = radii(&estimate, &ranges, alpha(*confidence, self.attempt))?;
         let (finding, distance) = find(set, estimate.mean(), &radii)?;
         let pairs = [("mean", self.mean.as_slice(), estimate.mean()), ("radii", &self.radii, &radii)];
         for (what, claimed, found) in pairs {

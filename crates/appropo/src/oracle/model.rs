@@ -11,7 +11,7 @@ use crate::measurement::{Discounting, Estimate};
 use crate::options::{Kind, Options, Table, options};
 use crate::policy::{AnyPolicy, Memory, Mixed, Policy, TabularPolicy};
 use crate::random::{self, Generator};
-use crate::rl::{self, Episode, Occupancy, Plan};
+use crate::rl::{self, Controls, Episode, Occupancy, Plan};
 use crate::set::{ConvexSet, SharedSet};
 use crate::state::{Checkpoint, Loader, Saver, misfit};
 
@@ -250,18 +250,19 @@ impl Model {
         Ok(!was_trusted)
     }
 
-    /// An episode of a mixed policy, of so many steps at most.
-    fn play(&mut self, mixture: &Mixed, most: f64) -> Result<()> {
+    /// An episode of a mixed policy, of so many steps at most. Returns the place of the policy that played it.
+    fn play(&mut self, mixture: &Mixed, most: f64) -> Result<usize> {
         self.start()?;
         let (mut memory, mut action) = (Memory::default(), [0.0]);
-        if let Some(policy) = mixture.draw(&mut self.rng) {
+        let part = mixture.draw_part(&mut self.rng);
+        if let Some((_, policy)) = mixture.parts().get(part) {
             while self.goes_on() && (self.episode.steps() as f64) < most {
                 let (observation, step) = (self.episode.observation(), self.episode.steps());
                 policy.act(observation, step, &mut self.rng, &mut memory, &mut action);
                 self.step(action[0] as usize)?;
             }
         }
-        Ok(())
+        Ok(part)
     }
 
     fn record(&mut self, pair: usize, next: Option<f64>) {
@@ -388,7 +389,7 @@ impl ModelBased for Model {
     fn rollout(&mut self, mixture: &Mixed) -> Result<()> {
         // What comes later counts little, and a policy that turns in circles teaches little.
         let most = 1.0 / (1.0 - self.discounting.gamma());
-        self.until_news(|model| model.play(mixture, most))
+        self.until_news(|model| model.play(mixture, most).map(drop))
     }
 
     fn explore(&mut self) -> Result<()> {
@@ -411,7 +412,8 @@ impl ModelBased for Model {
         Ok(estimate.with_spread().1.deviations)
     }
 
-    /// First in models that may as well be true, then in fresh episodes, which are learnt from like any other.
+    /// First in models that may as well be true, then in fresh episodes, which are learnt from like any other. What policies
+    /// differ by in the model is taken out of them (see [`Controls`]).
     fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Confirmation> {
         for draw in 0..self.options.posterior_checks {
             if !set.contains(&self.posterior_sample(mixture, draw)?, tolerance) {
@@ -419,17 +421,23 @@ impl ModelBased for Model {
             }
         }
         self.oracle()?;
-        let measured = self.planned.as_ref().map(|planned| planned.exact.measure(mixture)).transpose()?;
-        let Some(z) = measured else { return Ok(Confirmation::Refuted(None)) };
+        let Some(planned) = &self.planned else { return Ok(Confirmation::Refuted(None)) };
+        let z = planned.exact.measure(mixture)?;
+        let alone = |policy: &Arc<AnyPolicy>| planned.exact.measure(&Mixed::shared(Arc::clone(policy)));
+        let measured: Result<Vec<_>> =
+            mixture.parts().iter().map(|(weight, policy)| Ok((*weight, alone(policy)?))).collect();
+        let controls = Controls::known(&measured?);
         let deviations = self.deviations(mixture)?;
         let (mut fresh, before) = (Estimate::new(self.episode.z().len()), self.samples);
         while fresh.count() < MOST_CONFIRMING && self.samples - before < self.budget / 10 {
-            self.play(mixture, LONG / (1.0 - self.discounting.gamma()))?;
+            let part = self.play(mixture, LONG / (1.0 - self.discounting.gamma()))?;
             if self.is_spent() {
                 // The last episode may not be whole.
                 break;
             }
-            fresh.add(self.episode.sum());
+            let mut sum = self.episode.sum().to_vec();
+            controls.add(part, &mut sum);
+            fresh.add(&sum);
             if !gives_hope(&fresh, set) {
                 return Ok(Confirmation::Refuted(None));
             }

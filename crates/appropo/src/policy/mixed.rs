@@ -65,8 +65,12 @@ impl Mixed {
 
     /// The policy of the next episode; `None` for a mixture of nothing.
     pub fn draw(&self, rng: &mut Generator) -> Option<&AnyPolicy> {
-        let chosen = random::choose(self.parts.iter().map(|(w, _)| *w), 1.0, rng);
-        self.parts.get(chosen).map(|(_, policy)| policy.as_ref())
+        self.parts.get(self.draw_part(rng)).map(|(_, policy)| policy.as_ref())
+    }
+
+    /// The place of that policy among the parts.
+    pub(crate) fn draw_part(&self, rng: &mut Generator) -> usize {
+        random::choose(self.parts.iter().map(|(w, _)| *w), 1.0, rng)
     }
 }
 

@@ -5,8 +5,9 @@ use std::thread;
 use rand::Rng;
 
 use super::workers::{SampledEpisodes, Workers};
-use super::{Episode, play_episode};
+use super::{Controls, Episode, play_episode};
 use crate::error::{Result, in_range};
+use crate::measurement::Estimate;
 use crate::policy::{Memory, Mixed};
 use crate::random::{self, Generator};
 
@@ -22,6 +23,7 @@ pub struct Rollouts {
     copies: Vec<Copy>,
     /// Where others play.
     sampled: Option<SampledEpisodes>,
+    controls: Controls,
     samples: u64,
     rng: Generator,
 }
@@ -44,7 +46,8 @@ impl Copy {
 impl Rollouts {
     /// Plays in one copy of a world.
     pub fn new(episode: Episode, rng: &mut Generator) -> Self {
-        Self { copies: Vec::new(), sampled: None, samples: 0, rng: random::split(rng) }.and(episode)
+        let (controls, rng) = (Controls::default(), random::split(rng));
+        Self { copies: Vec::new(), sampled: None, controls, samples: 0, rng }.and(episode)
     }
 
     /// The same with one more copy of the world.
@@ -60,6 +63,35 @@ impl Rollouts {
         self
     }
 
+    /// The same episodes, of the mixture that these controls are for: they are added to what each of them measures.
+    pub fn controlled(self, controls: Controls) -> Self {
+        Self { controls, ..self }
+    }
+
+    /// The same with controls that are found by playing each policy of the mixture alone, a few episodes of each.
+    pub fn finding_controls(mut self, mixture: &Mixed) -> Result<Self> {
+        self.controls = Controls::default();
+        if !Controls::may_help(mixture) {
+            return Ok(self);
+        }
+        let (mut measured, before) = (Vec::new(), self.samples);
+        for (weight, policy) in mixture.parts() {
+            let mut estimate = Estimate::new(self.dim());
+            self.play(&Mixed::shared(Arc::clone(policy)), Controls::episodes(*weight), |sum, _| {
+                estimate.add(sum);
+                Ok(())
+            })?;
+            measured.push((*weight, estimate));
+        }
+        let samples = self.samples - before;
+        Ok(self.controlled(Controls::estimated(&measured, samples)))
+    }
+
+    /// What is added to what episodes measure.
+    pub fn controls(&self) -> &Controls {
+        &self.controls
+    }
+
     /// Plays this many episodes and hands over Σ γⁱ zᵢ and the number of steps of each.
     pub fn play(
         &mut self,
@@ -67,12 +99,28 @@ impl Rollouts {
         episodes: usize,
         mut observe: impl FnMut(&[f64], usize) -> Result<()>,
     ) -> Result<()> {
+        let controls = self.controls.clone();
+        // The policy is the first thing that is drawn for an episode.
+        let observe = |seed: u64, mut sum: Vec<f64>, steps: usize| {
+            controls.add(mixture.draw_part(&mut random::generator(seed)), &mut sum);
+            observe(&sum, steps)
+        };
+        self.play_seeds(mixture, episodes, observe)
+    }
+
+    fn play_seeds(
+        &mut self,
+        mixture: &Mixed,
+        episodes: usize,
+        mut observe: impl FnMut(u64, Vec<f64>, usize) -> Result<()>,
+    ) -> Result<()> {
         in_range("policies", mixture.parts().len() as f64, !mixture.parts().is_empty(), "1 or more")?;
         if let Some(sampled) = self.sampled.as_mut().filter(|_| SampledEpisodes::can_play(mixture)) {
             for played in 0..episodes {
+                let seed = self.rng.clone().next_u64();
                 let (sum, steps) = sampled.next(mixture, episodes - played, &mut self.rng)?;
                 self.samples += steps as u64;
-                observe(&sum, steps)?;
+                observe(seed, sum, steps)?;
             }
             return Ok(());
         }
@@ -83,16 +131,16 @@ impl Rollouts {
             for seed in seeds {
                 copy.play(mixture, seed)?;
                 self.samples += copy.episode.steps() as u64;
-                observe(copy.episode.sum(), copy.episode.steps())?;
+                observe(seed, copy.episode.sum().to_vec(), copy.episode.steps())?;
             }
             return Ok(());
         }
         let shares = seeds.chunks(episodes.div_ceil(threads)).zip(&mut self.copies);
-        let played: Vec<Result<Vec<(Vec<f64>, usize)>>> = thread::scope(|scope| {
+        let played: Vec<Result<Vec<(u64, Vec<f64>, usize)>>> = thread::scope(|scope| {
             let share = |(seeds, copy): (&[u64], &mut Copy)| -> Result<Vec<_>> {
                 let play = |seed: &u64| {
                     copy.play(mixture, *seed)?;
-                    Ok((copy.episode.sum().to_vec(), copy.episode.steps()))
+                    Ok((*seed, copy.episode.sum().to_vec(), copy.episode.steps()))
                 };
                 seeds.iter().map(play).collect()
             };
@@ -103,9 +151,9 @@ impl Rollouts {
                 .collect()
         });
         for part in played {
-            for (sum, steps) in part? {
+            for (seed, sum, steps) in part? {
                 self.samples += steps as u64;
-                observe(&sum, steps)?;
+                observe(seed, sum, steps)?;
             }
         }
         Ok(())
