@@ -227,7 +227,7 @@ fn networks(worlds: Vec<Box<dyn Environment>>) -> Result<ActorCritic> {
     let options = ActorCriticOptions::ppo()
         .net_arch(vec![3])
         .n_steps(Collect::Steps(8))
-        .update(Update::Ppo { clip_range: 0.2, n_epochs: 1, batch_size: 8 });
+        .update(Update::Ppo { clip_range: 0.2, n_epochs: 1, batch_size: 8, target_kl: 0.02 });
     ActorCritic::new(worlds, GAMMA, LIMIT, options, random::generator(3))
 }
 

@@ -37,7 +37,7 @@ def raise_mine():
 
 def test_an_exception_in_the_environment_comes_out_with_the_run_saved(tmp_path):
     with pytest.raises(Mine, match="in the environment"):
-        ap.solve(walk(failing(3000, raise_mine)), samples=20_000, run=tmp_path / "run", rounds=50)
+        ap.solve(walk(failing(1600, raise_mine)), samples=20_000, run=tmp_path / "run", rounds=50)
     kept = ap.load(tmp_path / "run", walk())
     assert kept.verdict == "undecided"
     assert kept.failure == "the environment failed"
