@@ -3,8 +3,8 @@
 use crate::certificate::Verdict;
 use crate::confidence::{Evaluation, REFUSAL};
 use crate::error::{Error, Result};
-use crate::evaluate::{certifying, claim, exact_measurement, fresh_sample, judged, settings};
-use crate::method::Method;
+use crate::evaluate::{certifying, claim, exact_measurement, fresh_sample, judged, rollouts, settings};
+use crate::method::{Budget, Method};
 use crate::off_policy::OffPolicyEstimate;
 use crate::outcome::{Optimum, Outcome};
 use crate::policy::Mixed;
@@ -36,6 +36,14 @@ pub fn verify(problem: &Problem, outcome: &Outcome, seed: u64) -> Result<Vec<Str
         let sample = fresh_sample(problem, &outcome.mixture, &evaluation.controls, evaluation.episodes, rng)?;
         if let Some(problem) = evaluation.quantiles.contradicts(&sample) {
             return Err(refuted(problem));
+        }
+        if !evaluation.controls.shifts.is_empty() {
+            let alone = rollouts(problem, &Budget::default(), rng)?.play_apart(&outcome.mixture)?;
+            if !evaluation.controls.are_plausible(&alone) {
+                return Err(refuted(
+                    "the controls of the episodes are larger than what the policies differ by",
+                ));
+            }
         }
         checked.push(format!(
             "{} fresh episodes with seed {seed} agree with those of the claim (a true claim fails here at most once in {})",

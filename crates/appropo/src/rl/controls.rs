@@ -25,6 +25,8 @@ const FEWEST: usize = 2;
 const MOST_POLICIES: usize = 16;
 /// The part of the variance of one policy's episodes that policies must differ by for it to be worth a shift.
 const WORTHWHILE: f64 = 0.25;
+/// How many times the range of a few episodes measurements may differ by.
+const UNSEEN: f64 = 3.0;
 /// The part of the squares of measurements that rounding makes them differ by.
 const ROUNDING: f64 = 1e-20;
 
@@ -114,8 +116,75 @@ impl Controls {
         fits && (0..dim).all(|entry| {
             let parts = || mixture.parts().iter().zip(&self.shifts).map(|((w, _), shift)| w * shift[entry]);
             let (sum, size) = (parts().sum::<f64>(), parts().map(f64::abs).sum::<f64>());
-            // NaN is not fair.
-            sum.abs() <= 1e-12 * (1.0 + size)
+            size.is_finite() && sum.abs() <= 1e-12 * (1.0 + size)
         })
+    }
+
+    /// Whether they are no larger than what policies may differ by, if this is what a few episodes of each measure. Others
+    /// would cancel as well, but for a policy of little weight that is not drawn.
+    pub(crate) fn are_plausible(&self, measured: &[(f64, Estimate)]) -> bool {
+        let range = |entry: usize| {
+            let ranges = || measured.iter().map(|(_, estimate)| estimate.range(entry));
+            let least = ranges().fold(f64::INFINITY, |least, range| least.min(range.0));
+            ranges().fold(least, |largest, range| largest.max(range.1)) - least
+        };
+        let fits = |(entry, shift): (usize, &f64)| shift.abs() <= UNSEEN * range(entry);
+        self.shifts.iter().all(|shifts| shifts.iter().enumerate().all(fits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::policy::TabularPolicy;
+    use crate::random;
+
+    fn estimate(samples: impl IntoIterator<Item = f64>) -> Estimate {
+        let mut estimate = Estimate::new(1);
+        samples.into_iter().for_each(|sample| estimate.add(&[sample]));
+        estimate
+    }
+
+    /// By hand: policies at 0 and 8, a quarter and three quarters of the time, each within 1 of that. The variance between them
+    /// is 12, and that of the mean of four episodes a third.
+    #[test]
+    fn policies_are_brought_together_as_far_as_they_differ() {
+        let around = |middle: f64| estimate([middle - 1.0, middle + 1.0, middle - 1.0, middle + 1.0]);
+        let controls = Controls::estimated(&[(0.25, around(0.0)), (0.75, around(8.0))], 8);
+        let share = (12.0 - 1.0 / 3.0) / 12.0;
+        assert!((controls.shifts[0][0] - 6.0 * share).abs() < 1e-12, "{controls:?}");
+        assert!((controls.shifts[1][0] + 2.0 * share).abs() < 1e-12, "{controls:?}");
+        let alike = Controls::estimated(&[(0.25, around(0.0)), (0.75, around(0.5))], 8);
+        assert!(alike.shifts.is_empty() && !alike.are_none(), "{alike:?}");
+    }
+
+    /// Whatever is estimated leaves the mean as it is; what does not, or hides behind a policy that is hardly ever drawn, is found.
+    #[test]
+    fn controls_cancel_in_the_mixture() {
+        let mut rng = random::generator(5);
+        let policy = |i: usize| Arc::new(TabularPolicy::uniform(i + 1, 1).into());
+        for parts in 2..17 {
+            let mixture = Mixed::new((0..parts).map(|i| (random::unit(&mut rng).powi(3), policy(i))));
+            let measured: Vec<(f64, Estimate)> = mixture
+                .parts()
+                .iter()
+                .map(|(weight, _)| {
+                    let middle = 1e3 * random::unit(&mut rng);
+                    (*weight, estimate((0..4).map(|_| middle + random::unit(&mut rng))))
+                })
+                .collect();
+            let controls = Controls::estimated(&measured, 4);
+            assert!(controls.are_fair(&mixture, 1) && controls.are_plausible(&measured), "{controls:?}");
+            let mut unfair = controls.clone();
+            unfair.shifts[0][0] += 1e-3 / mixture.parts()[0].0;
+            assert!(!unfair.are_fair(&mixture, 1));
+            let mut hidden = controls;
+            for (shift, (weight, _)) in hidden.shifts.iter_mut().zip(mixture.parts()).take(2) {
+                shift[0] += if shift[0] < 0.0 { -1e4 } else { 1e4 } / weight;
+            }
+            assert!(!hidden.are_plausible(&measured));
+        }
     }
 }

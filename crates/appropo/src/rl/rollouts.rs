@@ -74,17 +74,25 @@ impl Rollouts {
         if !Controls::may_help(mixture) {
             return Ok(self);
         }
-        let (mut measured, before) = (Vec::new(), self.samples);
+        let before = self.samples;
+        let measured = self.play_apart(mixture)?;
+        let samples = self.samples - before;
+        Ok(self.controlled(Controls::estimated(&measured, samples)))
+    }
+
+    /// What a few episodes of each policy of a mixture measure, with its weight.
+    pub(crate) fn play_apart(&mut self, mixture: &Mixed) -> Result<Vec<(f64, Estimate)>> {
+        let mut measured = Vec::with_capacity(mixture.parts().len());
         for (weight, policy) in mixture.parts() {
+            let (alone, episodes) = (Mixed::shared(Arc::clone(policy)), Controls::episodes(*weight));
             let mut estimate = Estimate::new(self.dim());
-            self.play(&Mixed::shared(Arc::clone(policy)), Controls::episodes(*weight), |sum, _| {
-                estimate.add(sum);
+            self.play_seeds(&alone, episodes, |_, sum, _| {
+                estimate.add(&sum);
                 Ok(())
             })?;
             measured.push((*weight, estimate));
         }
-        let samples = self.samples - before;
-        Ok(self.controlled(Controls::estimated(&measured, samples)))
+        Ok(measured)
     }
 
     /// What is added to what episodes measure.
