@@ -319,7 +319,7 @@ mod tests {
         let options = ActorCriticOptions { n_steps: Collect::Steps(32), ..ActorCriticOptions::ppo() };
         let mut learner = ActorCritic::new(vec![env], 0.9, 50, options, random::generator(1)).unwrap();
         let weights = vec![1.0; learner.episodes[0].z().len()];
-        let mut play = |learner: &mut ActorCritic| {
+        let play = |learner: &mut ActorCritic| {
             learner.play(&weights, &mut EpisodeWindow::new(10, weights.len())).unwrap();
             learner.weigh_earlier();
         };
