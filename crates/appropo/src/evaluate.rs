@@ -178,10 +178,8 @@ impl Observer for Judge<'_> {
             return Ok(Some(Judgement { is_inside, is_evaluation: false, samples }));
         }
         let evaluation = self.evaluate(mixture, self.samples(doubts), doubts)?;
-        let (is_inside, samples) = (
-            evaluation.finding == Finding::Inside,
-            samples + evaluation.samples + evaluation.controls.samples,
-        );
+        let (is_inside, samples) =
+            (evaluation.finding == Finding::Inside, samples + evaluation.all_samples());
         self.decided = Some(evaluation).filter(|_| is_inside);
         Ok(Some(Judgement { is_inside, is_evaluation: true, samples }))
     }

@@ -142,9 +142,7 @@ impl Outcome {
 
     /// Steps taken in the environment to evaluate the result.
     pub fn evaluation_samples(&self) -> u64 {
-        self.evaluation
-            .as_ref()
-            .map_or(0, |evaluation| evaluation.samples.saturating_add(evaluation.controls.samples))
+        self.evaluation.as_ref().map_or(0, Evaluation::all_samples)
     }
 
     /// What went wrong on the way, if anything did; the rest is what had been found by then.

@@ -37,13 +37,9 @@ pub fn verify(problem: &Problem, outcome: &Outcome, seed: u64) -> Result<Vec<Str
         if let Some(problem) = evaluation.quantiles.contradicts(&sample) {
             return Err(refuted(problem));
         }
-        if !evaluation.controls.shifts.is_empty() {
-            let alone = rollouts(problem, &Budget::default(), rng)?.play_apart(&outcome.mixture)?;
-            if !evaluation.controls.are_plausible(&alone) {
-                return Err(refuted(
-                    "the controls of the episodes are larger than what the policies differ by",
-                ));
-            }
+        let mut apart = rollouts(problem, &Budget::default(), rng)?;
+        if !apart.bear_out(&evaluation.controls, &outcome.mixture)? {
+            return Err(refuted("the controls of the episodes are larger than what the policies differ by"));
         }
         checked.push(format!(
             "{} fresh episodes with seed {seed} agree with those of the claim (a true claim fails here at most once in {})",

@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use appropo::confidence::{Evaluation, Finding, Look, Options, Sample, evaluate, radii};
 use appropo::constraint::{Constraint, Target};
-use appropo::env::{Environment, Simulator, Space, Status, TabularMdp, mars_rover};
+use appropo::env::{EnvSpec, Environment, Simulator, Space, Status, TabularMdp, mars_rover};
 use appropo::error::Error;
 use appropo::measurement::{Discounting, Estimate, Measures, Selection};
-use appropo::oracle::{Exact, Planner, Respond};
+use appropo::method::{Appropo, Budget};
+use appropo::oracle::{Exact, ModelOptions, Planner, Respond};
 use appropo::policy::{Mixed, TabularPolicy};
+use appropo::problem::Problem;
 use appropo::random::{self, Generator};
 use appropo::rl::{Episode, Occupancy, Rollouts};
 use appropo::set::{Ball, Bounds, FromProjection, SharedSet};
 use appropo::state::{Checkpoint, Loader, Saver};
+use appropo::verify::verify;
 
 const GAMMA: f64 = 0.99;
 const HORIZON: usize = 300;
@@ -270,6 +273,34 @@ fn covers_mixture(repetitions: u64) {
 #[test]
 fn mixtures_are_measured_as_well_as_their_policies() {
     covers_mixture(100);
+}
+
+/// What was added to episodes is checked again: that it cancels, and that policies differ by as much.
+#[test]
+fn forged_controls_are_refused() {
+    let (model, _) = gatherers();
+    let hidden = EnvSpec::playable(move |horizon| Simulator::new(Arc::clone(&model), horizon));
+    let both = ["fish", "wood"].map(|measure| Constraint::at_least(measure, 4.0).unwrap());
+    let problem = Problem::builder(hidden).discount(1.0).horizon(1).constraints(both).build().unwrap();
+    let method = Appropo::default().oracle(ModelOptions::default());
+    let found = problem.solve(&method, &Budget::samples(2_000), 1, &mut ()).unwrap();
+    let controls = &found.evaluation.as_ref().unwrap().controls;
+    assert!(controls.shifts.len() > 1 && controls.samples > 0, "{controls:?}");
+    verify(&problem, &found, 7).unwrap();
+    let weights: Vec<f64> = found.mixture.parts().iter().map(|(weight, _)| *weight).collect();
+    let refused = |alter: &dyn Fn(&mut Vec<Vec<f64>>)| {
+        let mut forged = found.clone();
+        alter(&mut forged.evaluation.as_mut().unwrap().controls.shifts);
+        verify(&problem, &forged, 7).unwrap_err().to_string()
+    };
+    assert!(refused(&|shifts| shifts[0][0] += 0.1).contains("controls"));
+    assert!(refused(&|shifts| shifts.truncate(1)).contains("controls"));
+    // They cancel, and would move what is measured of one policy at the expense of the other.
+    let moved = refused(&|shifts| {
+        shifts[0][0] += 100.0 / weights[0];
+        shifts[1][0] -= 100.0 / weights[1];
+    });
+    assert!(moved.contains("entry 0"), "{moved}");
 }
 
 /// A region a third as large would miss, so the regions are not just large.

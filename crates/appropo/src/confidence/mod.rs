@@ -205,6 +205,11 @@ fn is_hopeless(
 }
 
 impl Evaluation {
+    /// All steps that were taken for it.
+    pub fn all_samples(&self) -> u64 {
+        self.samples.saturating_add(self.controls.samples)
+    }
+
     /// What the evaluation of a mixture says that does not follow from its episodes; `None` where everything does.
     pub fn inconsistency(
         &self,

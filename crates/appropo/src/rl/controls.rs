@@ -138,8 +138,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::env::{Simulator, TabularMdp};
+    use crate::measurement::Measures;
     use crate::policy::TabularPolicy;
     use crate::random;
+    use crate::rl::{Episode, Rollouts};
 
     fn estimate(samples: impl IntoIterator<Item = f64>) -> Estimate {
         let mut estimate = Estimate::new(1);
@@ -185,6 +188,27 @@ mod tests {
                 shift[0] += if shift[0] < 0.0 { -1e4 } else { 1e4 } / weight;
             }
             assert!(!hidden.are_plausible(&measured));
+        }
+    }
+
+    /// A policy of little weight that fails every other time was seen to fail twice: an honest result was refused where the
+    /// two episodes that checked it did not fail.
+    #[test]
+    fn what_a_policy_does_now_and_then_bears_out_its_controls() {
+        let mut builder = TabularMdp::builder(2, 2, Measures::new([("failure", 1)]));
+        builder.start(0, 1.0).terminal(1).transition((0, 0), 1.0, 1, &[]);
+        builder.transition((0, 1), 0.5, 1, &[]).transition((0, 1), 0.5, 1, &[(0, 1.0)]);
+        let model = Arc::new(builder.build().unwrap());
+        let policy = |action| Arc::new(TabularPolicy::deterministic(2, 2, vec![action; 2]).unwrap().into());
+        let mixture = Mixed::new([(0.96, policy(0)), (0.04, policy(1))]);
+        let controls = Controls::known(&[(0.96, vec![0.0]), (0.04, vec![1.0])]);
+        let tenfold = Controls::known(&[(0.96, vec![0.0]), (0.04, vec![10.0])]);
+        for seed in 0..200 {
+            let world = Simulator::new(Arc::clone(&model), Some(1));
+            let episode = Episode::new(Box::new(world), 1.0, 1);
+            let mut rollouts = Rollouts::new(episode, &mut random::generator(seed));
+            assert!(rollouts.bear_out(&controls, &mixture).unwrap(), "{seed}");
+            assert!(!rollouts.bear_out(&tenfold, &mixture).unwrap(), "{seed}");
         }
     }
 }

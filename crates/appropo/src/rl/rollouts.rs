@@ -75,16 +75,27 @@ impl Rollouts {
             return Ok(self);
         }
         let before = self.samples;
-        let measured = self.play_apart(mixture)?;
+        let measured = self.play_apart(mixture, 1)?;
         let samples = self.samples - before;
         Ok(self.controlled(Controls::estimated(&measured, samples)))
     }
 
-    /// What a few episodes of each policy of a mixture measure, with its weight.
-    pub(crate) fn play_apart(&mut self, mixture: &Mixed) -> Result<Vec<(f64, Estimate)>> {
+    /// Whether the policies of a mixture differ as much as controls say. What a policy seldom does may not be in a few episodes
+    /// of it, so many more are played before the answer is no.
+    pub(crate) fn bear_out(&mut self, controls: &Controls, mixture: &Mixed) -> Result<bool> {
+        for times in [1, 4, 16, 64] {
+            if controls.shifts.is_empty() || controls.are_plausible(&self.play_apart(mixture, times)?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What a few episodes of each policy of a mixture measure, or some times as many, with its weight.
+    fn play_apart(&mut self, mixture: &Mixed, times: usize) -> Result<Vec<(f64, Estimate)>> {
         let mut measured = Vec::with_capacity(mixture.parts().len());
         for (weight, policy) in mixture.parts() {
-            let (alone, episodes) = (Mixed::shared(Arc::clone(policy)), Controls::episodes(*weight));
+            let (alone, episodes) = (Mixed::shared(Arc::clone(policy)), times * Controls::episodes(*weight));
             let mut estimate = Estimate::new(self.dim());
             self.play_seeds(&alone, episodes, |_, sum, _| {
                 estimate.add(&sum);
