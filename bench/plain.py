@@ -1,4 +1,4 @@
-"""Plain learning: our PPO beside Stable-Baselines3's, with the same hyperparameters and samples.
+"""Plain learning: our PPO, or A2C, beside Stable-Baselines3's, with the same hyperparameters and samples.
 
 For every environment the mean return of fresh episodes after learning, over seeds; a bootstrap interval of the
 difference; and steps per second. Results are kept in a JSON file, and what is there is not run again.
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -62,19 +62,53 @@ TASKS: dict[str, tuple[int, bool, dict[str, Any]]] = {
     "Hopper-v5": (500_000, True, {"n_steps": 512, "n_epochs": 5, "gamma": 0.999, "gae_lambda": 0.99, **WIDE}),
 }
 
+#: A2C's, in eight environments side by side.
+SHARED_BY_A2C = {
+    "learning_rate": 7e-4,
+    "n_steps": 5,
+    "gamma": 0.99,
+    "gae_lambda": 1.0,
+    "ent_coef": 0.0,
+    "vf_coef": 0.5,
+    "max_grad_norm": 0.5,
+    "normalize_advantage": False,
+    **SMALL,
+}
+TASKS_OF_A2C: dict[str, tuple[int, bool, dict[str, Any]]] = {
+    "CartPole-v1": (100_000, False, {}),
+    "Acrobot-v1": (100_000, True, {}),
+    "Pendulum-v1": (150_000, True, {"n_steps": 8, "gamma": 0.9, "gae_lambda": 0.9, "vf_coef": 0.4}),
+    "LunarLander-v3": (300_000, False, {"gamma": 0.995, "ent_coef": 1e-5}),
+}
+
+
+class Algorithm(NamedTuple):
+    num_envs: int
+    shared: dict[str, Any]
+    tasks: dict[str, tuple[int, bool, dict[str, Any]]]
+
+
+ALGORITHMS = {"ppo": Algorithm(1, SHARED, TASKS), "a2c": Algorithm(8, SHARED_BY_A2C, TASKS_OF_A2C)}
 ROBOTS = ("HalfCheetah-v5", "Hopper-v5")
 
 Act = Callable[[Any], Any]
 
 
-def ours(env: str, seed: int, samples: int, is_normalized: bool, settings: dict[str, Any]) -> tuple[Act, float, int]:
+def ours(
+    algorithm: str, env: str, seed: int, samples: int, is_normalized: bool, settings: dict[str, Any]
+) -> tuple[Act, float, int]:
     """A policy, the seconds it took to learn, and the steps."""
     import appropo as ap
 
-    # None is 0 here: where there is no value, it is the default.
-    settings = settings | {"target_kl": settings["target_kl"] or 0}
-    problem = ap.Problem(env, [ap.measure("reward") >= OUT_OF_REACH], discount=1.0)
-    oracle = ap.PPO(
+    if algorithm == "ppo":
+        # None is 0 here: where there is no value, it is the default.
+        settings = settings | {"target_kl": settings["target_kl"] or 0}
+    else:
+        settings = settings | {"optimizer": "rmsprop"}
+    num_envs = ALGORITHMS[algorithm].num_envs
+    played: Any = gymnasium.make_vec(env, num_envs, "sync") if num_envs > 1 else env
+    problem = ap.Problem(played, [ap.measure("reward") >= OUT_OF_REACH], discount=1.0)
+    oracle = {"ppo": ap.PPO, "a2c": ap.A2C}[algorithm](
         **settings,
         norm_obs=is_normalized,
         norm_reward=is_normalized,
@@ -95,10 +129,12 @@ def ours(env: str, seed: int, samples: int, is_normalized: bool, settings: dict[
     return lambda observation: policy.predict(observation, deterministic=True)[0], seconds, result.samples
 
 
-def theirs(env: str, seed: int, samples: int, is_normalized: bool, settings: dict[str, Any]) -> tuple[Act, float, int]:
+def theirs(
+    algorithm: str, env: str, seed: int, samples: int, is_normalized: bool, settings: dict[str, Any]
+) -> tuple[Act, float, int]:
     """The same of Stable-Baselines3."""
     import torch
-    from stable_baselines3 import PPO
+    from stable_baselines3 import A2C, PPO
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
@@ -106,10 +142,11 @@ def theirs(env: str, seed: int, samples: int, is_normalized: bool, settings: dic
     settings = dict(settings)
     activation = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}[settings.pop("activation_fn")]
     network = {"net_arch": settings.pop("net_arch"), "activation_fn": activation}
-    world: Any = DummyVecEnv([lambda: Monitor(gymnasium.make(env))])
+    world: Any = DummyVecEnv([lambda: Monitor(gymnasium.make(env))] * ALGORITHMS[algorithm].num_envs)
     if is_normalized:
         world = VecNormalize(world, gamma=settings["gamma"])
-    model = PPO("MlpPolicy", world, policy_kwargs=network, seed=seed, device="cpu", **settings)
+    make = {"ppo": PPO, "a2c": A2C}[algorithm]
+    model = make("MlpPolicy", world, policy_kwargs=network, seed=seed, device="cpu", **settings)
     started = time.perf_counter()
     model.learn(samples)
     seconds = time.perf_counter() - started
@@ -139,11 +176,11 @@ def returned(env: str, act: Act, seed: int) -> float:
     return mean(returns)
 
 
-def run(env: str, method: str, seed: int, scale: float) -> dict[str, Any]:
-    samples, is_normalized, changed = TASKS[env]
-    budget = round(samples * scale)
-    act, seconds, steps = METHODS[method](env, seed, budget, is_normalized, SHARED | changed)
-    about = {"env": env, "method": method, "seed": seed, "budget": budget}
+def run(algorithm: str, env: str, method: str, seed: int, scale: float) -> dict[str, Any]:
+    samples, is_normalized, changed = ALGORITHMS[algorithm].tasks[env]
+    budget, settings = round(samples * scale), ALGORITHMS[algorithm].shared | changed
+    act, seconds, steps = METHODS[method](algorithm, env, seed, budget, is_normalized, settings)
+    about = {"algorithm": algorithm, "env": env, "method": method, "seed": seed, "budget": budget}
     return {**about, "return": returned(env, act, seed), "samples": steps, "seconds": seconds}
 
 
@@ -178,12 +215,13 @@ def table(results: list[dict[str, Any]]) -> str:
 
 
 def identity(result: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(result[key] for key in ("env", "method", "seed", "budget"))
+    return tuple(result[key] for key in ("algorithm", "env", "method", "seed", "budget"))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench/plain.py", description=__doc__)
-    parser.add_argument("--envs", default=",".join(TASKS), help="of " + ", ".join(TASKS))
+    parser.add_argument("--algorithm", choices=ALGORITHMS, default="ppo")
+    parser.add_argument("--envs", help="by default all: " + ", ".join(TASKS) + "; the first four for a2c")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--seeds", type=int, default=5, help="how many")
     parser.add_argument("--scale", type=float, default=1.0, help="of all budgets")
@@ -191,13 +229,16 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("plain.json"))
     given = parser.parse_args()
     results = json.loads(given.out.read_text()) if given.out.exists() else []
+    # Those of earlier versions had none.
+    results = [{"algorithm": "ppo", **result} for result in results]
     there = {identity(result) for result in results}
+    tasks = ALGORITHMS[given.algorithm].tasks
     jobs = [
-        (env, method, seed)
+        (given.algorithm, env, method, seed)
         for seed in range(given.seeds)
-        for env in given.envs.split(",")
+        for env in (given.envs.split(",") if given.envs else tasks)
         for method in given.methods.split(",")
-        if (env, method, seed, round(TASKS[env][0] * given.scale)) not in there
+        if (given.algorithm, env, method, seed, round(tasks[env][0] * given.scale)) not in there
     ]
     with ProcessPoolExecutor(given.jobs, max_tasks_per_child=1) as processes:
         running = {processes.submit(run, *job, given.scale): job for job in jobs}
@@ -211,7 +252,7 @@ def main() -> int:
             given.out.write_text(json.dumps(results, indent=1) + "\n")
             speed = result["samples"] / result["seconds"]
             print(*identity(result), f"return {result['return']:.1f}, {speed:.0f} steps/s", flush=True)
-    print(table(results))
+    print(table([result for result in results if result["algorithm"] == given.algorithm]))
     return 0
 
 

@@ -138,8 +138,8 @@ pub trait Follow {
 pub enum Confirmation {
     /// It measures this, which is sure to lie there.
     Sure(Vec<f64>),
-    /// It measures this, and the steps were too few to tell.
-    Unrefuted(Vec<f64>),
+    /// It measures this, and the steps were too few to tell. What fresh episodes measured, where nothing else is known.
+    Unrefuted(Vec<f64>, Option<Estimate>),
     /// It may lie outside. What fresh episodes measured, where they told.
     Refuted(Option<Estimate>),
 }
@@ -164,6 +164,11 @@ pub trait ModelBased: Checkpoint {
     /// Whether a mixed policy lies in the set as far as can be told: in every model that may as well be true, or in fresh
     /// episodes.
     fn confirm(&mut self, mixture: &Mixed, set: &SharedSet, tolerance: f64) -> Result<Confirmation>;
+
+    /// Gets ready to answer a λ that matters, without a step. For models that learn.
+    fn prepare(&mut self, _lam: &[f64]) -> Result<()> {
+        Ok(())
+    }
 
     /// Adds what so many fresh episodes of a mixed policy measure; fewer where it turns in circles, or the steps end. For
     /// models that confirm by fresh episodes alone.

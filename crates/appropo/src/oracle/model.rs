@@ -453,7 +453,7 @@ impl ModelBased for Model {
         Ok(if fresh.count() < self.options.confirming {
             Confirmation::Sure(z)
         } else {
-            Confirmation::Unrefuted(z)
+            Confirmation::Unrefuted(z, None)
         })
     }
 

@@ -139,7 +139,7 @@ impl Search<'_> {
             Some(posterior) => self.sure(posterior),
             None => match self.model.confirm(&found.game.mixture, &self.free, self.rule.tolerance)? {
                 Confirmation::Sure(z) => Some(z),
-                Confirmation::Unrefuted(_) | Confirmation::Refuted(_) => None,
+                Confirmation::Unrefuted(..) | Confirmation::Refuted(_) => None,
             },
         };
         let progress = &mut self.progress;

@@ -21,14 +21,17 @@ const ENOUGH: f64 = 36.0;
 const MORE_ENOUGH: f64 = 6.0;
 /// The weight of a new game beside what has been measured.
 const NEW: f64 = 1.0 / 3.0;
-/// Standard errors of so many episodes by which a mixture of what was measured is to keep away from the set's edge at first,
-/// how they grow each time fresh episodes speak against it, and the most of them.
+/// Answers that are asked for, one after the other, to what keeps the best mixture from lying deeper, and episodes of each.
+const ANSWERS: usize = 3;
+const OF_ANSWER: usize = 8;
+/// Standard errors of so many episodes by which a mixture of what was measured is to keep away from the set's edge before it
+/// is worth confirming, how they grow each time fresh episodes do not, and the most of them.
 const MARGIN: f64 = 1.75;
 const JUDGED: f64 = 50.0;
 const MORE: f64 = 1.5;
 const MOST: f64 = 4.0;
-/// Parts of the margin that are tried, until one can be kept.
-const DEPTHS: [f64; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
+/// By so many standard errors more is tried, as long as they can be kept.
+const STEP: f64 = 0.25;
 /// Answers that are kept, whether they carry weight or not.
 const KEPT: usize = 128;
 
@@ -58,9 +61,9 @@ impl Measured {
         self.margin = (MORE * self.margin).min(MOST);
     }
 
-    /// Takes what fresh episodes measured of a mixture that should have lain in the set. Where it was mixed here, it was too
-    /// close to the edge.
-    pub fn refute(&mut self, mixture: &Mixed, fresh: Estimate) {
+    /// Takes what fresh episodes measured of a mixture, and did not confirm. Where it was mixed here, it was too close to the
+    /// edge.
+    pub fn take(&mut self, mixture: &Mixed, fresh: Estimate) {
         if !self.is_empty() {
             self.increase_margin();
         }
@@ -68,7 +71,8 @@ impl Measured {
         self.answers.push((mixture.clone(), fresh));
     }
 
-    /// Plays the policies of a game, and mixes all that was measured anew. Whether the mixture keeps its margin.
+    /// Plays the policies of a game, and the model's answers to what they lack, and mixes all that was measured anew. Whether
+    /// the mixture keeps its margin.
     pub fn play(
         &mut self,
         game: &Mixed,
@@ -77,15 +81,19 @@ impl Measured {
         tolerance: f64,
     ) -> Result<bool> {
         for (weight, policy) in game.parts().iter().filter(|(weight, _)| weight * EPISODES >= 1.0) {
-            let (policy, mut estimate) = (Mixed::shared(Arc::clone(policy)), Estimate::new(set.dim()));
             let episodes = ((weight * EPISODES).ceil() as usize).max(LEAST);
-            model.measure(&policy, episodes, &mut estimate)?;
-            if estimate.count() > 0 {
-                self.answers.push((policy, estimate));
-            }
+            self.measure(Mixed::shared(Arc::clone(policy)), episodes, model)?;
         }
         let differences = model.deviations(game)?;
-        self.weigh(set, &differences, tolerance)?;
+        let mut lacking = self.weigh(set, &differences, tolerance)?.1;
+        for _ in 0..ANSWERS {
+            let Some(lam) = lacking else { break };
+            model.prepare(&lam)?;
+            let answer = model.oracle()?.respond(&lam, 0.0)?.policy;
+            self.measure(answer, OF_ANSWER, model)?;
+            // Where the last answer changed nothing, the next would be the same.
+            lacking = self.weigh(set, &differences, tolerance)?.1.filter(|now| *now != lam);
+        }
         let enough = ENOUGH + MORE_ENOUGH * self.games as f64;
         self.games += 1;
         for (answer, weight) in self.weights.clone() {
@@ -95,9 +103,19 @@ impl Measured {
                 model.measure(policy, lacking as usize, estimate)?;
             }
         }
-        let is_deep = self.weigh(set, &differences, tolerance)?;
+        let (depth, _) = self.weigh(set, &differences, tolerance)?;
         self.forget();
-        Ok(is_deep)
+        Ok(depth >= self.margin)
+    }
+
+    /// Takes what episodes of a policy measure.
+    fn measure(&mut self, policy: Mixed, episodes: usize, model: &mut dyn ModelBased) -> Result<()> {
+        let mut estimate = Estimate::new(self.answers.first().map_or(0, |(_, estimate)| estimate.dim()));
+        model.measure(&policy, episodes, &mut estimate)?;
+        if estimate.count() > 0 {
+            self.answers.push((policy, estimate));
+        }
+        Ok(())
     }
 
     /// Lets go of the oldest answers without weight where there are too many.
@@ -119,27 +137,33 @@ impl Measured {
         (self.answers, self.weights) = (kept, weights);
     }
 
-    /// Mixes what was measured so that it lies as deep in the set as it can, up to the margin, where episodes differ by so
-    /// much; or else so that it comes closest to what keeps the margin. Whether it does.
-    fn weigh(&mut self, set: &SharedSet, differences: &[f64], tolerance: f64) -> Result<bool> {
-        let mut closest = None;
-        for depth in DEPTHS {
-            let error = |difference: &f64| depth * self.margin * difference / JUDGED.sqrt();
+    /// Mixes what was measured so that it lies as deep in the set as it can, where episodes differ by so much, or else so that
+    /// it comes closest. How many standard errors deep that is, and the λ of what keeps it from lying deeper.
+    fn weigh(
+        &mut self,
+        set: &SharedSet,
+        differences: &[f64],
+        tolerance: f64,
+    ) -> Result<(f64, Option<Vec<f64>>)> {
+        let mut reached = f64::NEG_INFINITY;
+        for depth in (0..=(MOST / STEP) as usize).map(|step| STEP * step as f64) {
+            let error = |difference: &f64| depth * difference / JUDGED.sqrt();
             let aim = aim(set, &self.z(), &Errors::Standard(differences.iter().map(error).collect()));
             let mut player = FullyCorrective::new(Arc::clone(&aim));
             for (_, estimate) in &self.answers {
                 player.observe(estimate.mean(), None)?;
             }
-            if let Weights::Listed(weights) = player.weights() {
+            let Weights::Listed(weights) = player.weights() else { break };
+            let is_kept = aim.distance(&self.mean(&weights)) <= tolerance;
+            if is_kept || depth == 0.0 {
                 self.weights = weights;
             }
-            if aim.distance(&self.z()) <= tolerance {
-                return Ok(depth == DEPTHS[0]);
+            if !is_kept {
+                return Ok((reached, Some(player.decision().lam.clone())));
             }
-            closest.get_or_insert_with(|| self.weights.clone());
+            reached = depth;
         }
-        self.weights = closest.unwrap_or_default();
-        Ok(false)
+        Ok((reached, None))
     }
 
     fn mean(&self, weights: &[(usize, f64)]) -> Vec<f64> {
@@ -232,18 +256,22 @@ mod tests {
         assert_eq!(measured.answers[KEPT - 1].1.mean(), [(KEPT + 49) as f64]);
     }
 
-    /// Where no mixture keeps the margin of one constraint, another was given up for it that could have been held.
+    /// Where no mixture keeps away from the edge of one constraint, another was given up for it that could have been held.
     #[test]
     fn a_margin_that_is_out_of_reach_costs_no_constraint() {
         let limit = |most: f64| Arc::new(Bounds::at_most(most).unwrap()) as SharedSet;
         let set: SharedSet = Arc::new(Product::new(vec![limit(0.2), limit(0.12)]));
         let answers = vec![answer(&[0.05, 0.20]), answer(&[0.25, 0.05])];
         let mut measured = Measured { answers, weights: vec![(0, 1.0)], margin: MARGIN, games: 0 };
-        // 1.75 standard errors are 0.11 of the first constraint: at 0.09 the second is 0.17.
-        assert!(!measured.weigh(&set, &[0.45, 0.0], 1e-9).unwrap());
+        // 0.12 of the second constraint leaves 0.157 of the first. A standard error is 0.064 of it: 0.68 of one can be kept.
+        let (depth, lacking) = measured.weigh(&set, &[0.45, 0.0], 1e-9).unwrap();
+        assert_eq!(depth, 0.5);
         assert!(set.contains(&measured.z(), 1e-9), "{:?}", measured.z());
-        // A smaller one can be kept, and is.
-        assert!(measured.weigh(&set, &[0.1, 0.0], 1e-9).unwrap());
-        assert!(measured.z()[0] <= 0.2 - MARGIN * 0.1 / JUDGED.sqrt() + 1e-9, "{:?}", measured.z());
+        // Both bounds are asked for.
+        assert!(lacking.is_some_and(|lam| lam.iter().all(|entry| *entry > 0.0)));
+        // More of smaller ones can be kept, and are.
+        let (depth, _) = measured.weigh(&set, &[0.1, 0.0], 1e-9).unwrap();
+        assert_eq!(depth, 3.0);
+        assert!(measured.z()[0] <= 0.2 - depth * 0.1 / JUDGED.sqrt() + 1e-9, "{:?}", measured.z());
     }
 }

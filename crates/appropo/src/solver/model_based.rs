@@ -143,7 +143,10 @@ impl Search<'_> {
     fn is_confirmed(&mut self, game: &Played, observer: &mut dyn Observer) -> Result<bool> {
         let (z, is_sure) = match self.model.confirm(&game.mixture, self.set, self.rule.tolerance)? {
             Confirmation::Sure(z) => (z, true),
-            Confirmation::Unrefuted(z) => (z, false),
+            Confirmation::Unrefuted(z, fresh) => {
+                fresh.into_iter().for_each(|fresh| self.progress.measured.take(&game.mixture, fresh));
+                (z, false)
+            }
             Confirmation::Refuted(fresh) => {
                 let measured = &mut self.progress.measured;
                 // What a few episodes refute is far off: the model has much to learn, and may get there by itself, if it
@@ -151,7 +154,7 @@ impl Search<'_> {
                 let is_late = self.model.samples() >= self.rule.samples / LATE;
                 let is_telling = |fresh: &Estimate| fresh.count() >= TELLING || is_late;
                 let told = fresh.filter(|fresh| !measured.is_empty() || is_telling(fresh));
-                told.into_iter().for_each(|fresh| measured.refute(&game.mixture, fresh));
+                told.into_iter().for_each(|fresh| measured.take(&game.mixture, fresh));
                 return Ok(false);
             }
         };
@@ -174,7 +177,11 @@ impl Search<'_> {
     /// What the search would end with now.
     fn held(&self, game: &Played, stop: &Option<Stop>) -> Played {
         match &self.progress.held {
-            Some((_, held)) if !matches!(stop, Some(Stop::Reached)) => {
+            // What was measured says more than a few episodes that did not tell.
+            Some((is_sure, held))
+                if !matches!(stop, Some(Stop::Reached))
+                    && (*is_sure || self.progress.measured.is_empty()) =>
+            {
                 Played { mixture: held.mixture.clone(), z_bar: held.z.clone(), ..game.clone() }
             }
             _ => game.clone(),
@@ -348,7 +355,7 @@ const ROLLOUTS: f64 = 0.5;
 /// Fresh episodes that refute a mixture which was not far off.
 const TELLING: usize = 10;
 /// The samples divided by this are those after which any number of them does.
-const LATE: u64 = 2;
+const LATE: u64 = 4;
 /// Games that are measured before something new is tried.
 const MEASURED: usize = 3;
 /// Aims tried before the set itself is good enough.

@@ -37,7 +37,7 @@ options! {
         /// How far the network that targets and policies come from moves towards the one that learns, in an update.
         tau: f64 = Kind::Number(Range::POSITIVE), defaulted "0.01";
         /// By how much less an action must be worth to be taken e times less often, in sizes of the measurements.
-        temperature: f64 = Kind::Number(Range::POSITIVE), defaulted "0.01";
+        temperature: f64 = Kind::Number(Range::POSITIVE), defaulted "0.02";
         /// Networks that learn the same; the most pessimistic is believed.
         n_critics: usize = Kind::Count(1, 16), defaulted "2";
         /// Fresh episodes that confirm what was found at least; they take a twentieth of the samples, or 400 episodes.
@@ -131,10 +131,15 @@ const LOST: usize = 33;
 const STUDIES: u64 = 100;
 const STUDY_BATCHES: usize = 2;
 
+/// Updates for a λ that matters, of as many transitions.
+const PREPARATIONS: usize = 600;
+
 /// Standard errors by which fresh episodes must keep away from the set's edge.
 const SURE: f64 = 2.0;
 /// How many times as many there are when they are looked at again.
 const AGAIN: f64 = 1.5;
+/// Its part of the samples, after which they are not looked at again.
+const MOST_OF_BUDGET: u64 = 5;
 /// Episodes of a first look, which are left after 1/(1 − γ) steps.
 const FIRST_LOOK: usize = 3;
 
@@ -424,15 +429,26 @@ impl ModelBased for Universal {
                 if !set.contains(fresh.mean(), tolerance) {
                     return Ok(Confirmation::Refuted(Some(fresh)));
                 }
+                if self.samples - before >= self.budget / MOST_OF_BUDGET {
+                    break;
+                }
                 enough = (AGAIN * fresh.count() as f64) as usize;
             }
         }
         let is_likely = fresh.count() >= self.options.confirming && set.contains(fresh.mean(), tolerance);
         Ok(if is_likely {
-            Confirmation::Unrefuted(fresh.mean().to_vec())
+            Confirmation::Unrefuted(fresh.mean().to_vec(), Some(fresh))
         } else {
             Confirmation::Refuted((fresh.count() > 1).then_some(fresh))
         })
+    }
+
+    fn prepare(&mut self, lam: &[f64]) -> Result<()> {
+        let batch = STUDY_BATCHES * self.options.batch_size;
+        let asked = std::mem::replace(&mut self.answers.asked, VecDeque::from([lam.to_vec()]));
+        let learnt = (0..PREPARATIONS).try_for_each(|_| self.learn(batch, (FOR_ASKED, FOR_NEAR)));
+        self.answers.asked = asked;
+        learnt
     }
 
     fn measure(&mut self, mixture: &Mixed, episodes: usize, to: &mut Estimate) -> Result<()> {
