@@ -171,7 +171,7 @@ class Universal(Choice):
     default 0.01.
 
     temperature: By how much less an action must be worth to be taken e times less often, in sizes of the
-    measurements. By default 0.01.
+    measurements. By default 0.02.
 
     n_critics: Networks that learn the same; the most pessimistic is believed. By default 2.
 
