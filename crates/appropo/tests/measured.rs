@@ -9,7 +9,7 @@ use appropo::oracle::{Confirmation, ModelBased, Respond, Response};
 use appropo::player::{FullyCorrective, Player};
 use appropo::policy::{AnyPolicy, Mixed, TabularPolicy};
 use appropo::random::{self, Generator};
-use appropo::set::{Ball, ConvexSet, SharedSet};
+use appropo::set::{Ball, Bounds, ConvexSet, Product, SharedSet};
 use appropo::solver::{Round, Solution, Stop, StopRule, appropo_model_based, resume_model_based};
 use appropo::state::{Checkpoint, Loader, Saver};
 
@@ -38,12 +38,14 @@ impl Respond for Beliefs {
 struct Mistaken {
     beliefs: Beliefs,
     played: u64,
+    /// The λs that it prepared for.
+    prepared: Vec<Vec<f64>>,
     rng: Generator,
 }
 
 impl Mistaken {
     fn new(seed: u64) -> Self {
-        Self { beliefs: Beliefs, played: 0, rng: random::generator(seed) }
+        Self { beliefs: Beliefs, played: 0, prepared: Vec::new(), rng: random::generator(seed) }
     }
 
     fn play(&mut self, mixture: &Mixed) -> [f64; 2] {
@@ -101,6 +103,10 @@ impl ModelBased for Mistaken {
         let is_inside = set.contains(&z, tolerance);
         Ok(if is_inside { Confirmation::Sure(z) } else { Confirmation::Refuted(Some(fresh)) })
     }
+    fn prepare(&mut self, lam: &[f64]) -> Result<()> {
+        self.prepared.push(lam.to_vec());
+        Ok(())
+    }
     fn measure(&mut self, mixture: &Mixed, episodes: usize, to: &mut Estimate) -> Result<()> {
         (0..episodes).for_each(|_| to.add(&self.play(mixture)));
         Ok(())
@@ -136,6 +142,18 @@ fn what_was_measured_is_mixed_where_predictions_are_wrong() {
         let z = truth(&found.mixture);
         assert!(set().distance(&z) < 0.05, "seed {seed}: {z:?}");
     }
+}
+
+/// Games in wrong predictions took for solved what was not, and nobody asked what the measured policies lack.
+#[test]
+fn models_prepare_for_what_measured_policies_lack() {
+    // No arm's first entry is above 1, so what is measured can always lie deeper there.
+    let bounds = |low: f64, high: f64| Arc::new(Bounds::new(vec![low], vec![high]).unwrap()) as SharedSet;
+    let set: SharedSet = Arc::new(Product::new(vec![bounds(0.8, f64::INFINITY), bounds(0.45, 0.55)]));
+    let mut model = Mistaken::new(0);
+    appropo_model_based(&set, &player, &mut model, &StopRule::default(), &mut ()).unwrap();
+    assert!(!model.prepared.is_empty());
+    assert!(model.prepared.iter().all(|lam| lam[0] < 0.0), "{:?}", model.prepared);
 }
 
 #[test]
