@@ -131,15 +131,15 @@ const LOST: usize = 33;
 const STUDIES: u64 = 100;
 const STUDY_BATCHES: usize = 2;
 
-/// Updates for a λ that matters, of as many transitions.
+/// Updates that prepare for one λ, of as many transitions each.
 const PREPARATIONS: usize = 600;
 
 /// Standard errors by which fresh episodes must keep away from the set's edge.
 const SURE: f64 = 2.0;
 /// How many times as many there are when they are looked at again.
 const AGAIN: f64 = 1.5;
-/// Its part of the samples, after which they are not looked at again.
-const MOST_OF_BUDGET: u64 = 5;
+/// The budget divided by this is what they may take before it is left open whether they lie in the set.
+const LEFT_OPEN: u64 = 5;
 /// Episodes of a first look, which are left after 1/(1 − γ) steps.
 const FIRST_LOOK: usize = 3;
 
@@ -429,7 +429,7 @@ impl ModelBased for Universal {
                 if !set.contains(fresh.mean(), tolerance) {
                     return Ok(Confirmation::Refuted(Some(fresh)));
                 }
-                if self.samples - before >= self.budget / MOST_OF_BUDGET {
+                if self.samples - before >= self.budget / LEFT_OPEN {
                     break;
                 }
                 enough = (AGAIN * fresh.count() as f64) as usize;
